@@ -8,7 +8,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_entry
 from lineage.cli.output import print_json, print_result, print_text
-from lineage.core.format.turns import Turn, parse_turn_range
+from lineage.core.format.turns import parse_turn_range
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.session_view import resolve_reference
 from lineage.workspace.lookup import SessionText, show_file, show_turns
@@ -36,7 +36,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
         return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
     if as_json:
         value = {"session": target.session, "path": target.path, "text": target.text}
-        print_json({**value, "turns": [_turn_as_json(turn) for turn in target.turns]} if target.turns else value)
+        print_json({**value, "turns": [turn.as_json() for turn in target.turns]} if target.turns else value)
     else:
         print_text(target.text.rstrip("\n"))
     return 0
@@ -49,7 +49,3 @@ def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) ->
         return target
     token = target.session_token
     return show_turns(ws, token, *turn_range) if turn_range else show_file(ws, token, kind)
-
-
-def _turn_as_json(turn: Turn) -> dict[str, object]:
-    return {key: getattr(turn, key) for key in ("number", "id", "role", "at", "name", "input", "error", "text")}

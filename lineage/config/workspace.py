@@ -21,10 +21,11 @@ class LedgerSettings:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptSettings:
-    """What transcripts keep: the agent's thinking, and so many characters of a tool's result."""
+    """What transcripts keep: the agent's thinking, so many characters of a tool's result, and of a call's input."""
 
     thinking: bool = False
-    max_result_chars: int = 2000
+    max_result_chars: int = 20_000
+    max_input_chars: int = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ _FORMATS = {
 _MINIMUMS = {
     "ledger.max_bytes": 4096,
     "transcript.max_result_chars": 0,
+    "transcript.max_input_chars": 0,
     "context.budget": 0,
     "sessions.idle_minutes": 0,
     "sessions.spawn_depth": 0,

@@ -110,7 +110,7 @@ class TurnBuffer:
     def append(self, turn: Turn) -> None:
         """Add a turn."""
         self._count += 1
-        self._chars += len(turn.text) + len(turn.input)
+        self._chars += turn.count_chars()
         self._turns.append(turn)
         # All of them: half of the turns in memory would help nobody.
         if self._chars > self._max_chars:

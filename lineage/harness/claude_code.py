@@ -13,12 +13,13 @@ from typing import Any
 
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
-from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SAID, SYSTEM, TOOL, USER, Turn
 from lineage.harness import claude_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector, read_turns
 from lineage.harness.claude_records import SpilledResults, discover, list_roots, parse_spilled_name
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 __all__ = ["discover", "list_roots", "read"]
 
@@ -58,6 +59,9 @@ class _Reader(Collector):
         self.turn_hashes = array("q")
         self.replayable_hashes: set[int] = set()
         self.trigger: str | None = None
+        # What was typed while the agent worked: (time, text), and what of it the agent was given.
+        self.queued: list[tuple[str, str]] = []
+        self.given: list[tuple[str, str]] = []
 
     def add(self, record: dict[str, Any]) -> None:
         kind = records.classify_record(record)
@@ -66,6 +70,7 @@ class _Reader(Collector):
             self.skip(BOOKKEEPING)
             self.session_ids.update(record)
             self._note_title(kind, record)
+            self._note_queue(record)
         elif kind in records.CHAINED_KINDS:
             self.recognized_count += kind != "system"  # other harnesses write records of that name too
             self._add_chained(kind, record)
@@ -87,26 +92,29 @@ class _Reader(Collector):
         self.cwd = self.cwd or as_string(record.get("cwd")) or None
         self.note_branch(record.get("gitBranch"))
         self.session_ids.update(record)
-        turns = list(self._turns_of(kind, record))
+        if kind == "assistant":
+            self._append_given()
+        words = list(self._words_of(kind, record))
+        turns = list(self._turns_of(kind, record, has_words=bool(words)))
+        self.given = [(when, text) for when, text in self.given if not any(text == turn.text for turn in turns)]
         for index, turn in enumerate(turns):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append_turn(turn, at, source_id)
+        for number, turn in enumerate(words, 1):
+            self._append_turn(turn, at, f"{uuid}{SAID}{number}" if uuid else None)
         if not turns and kind in ("system", "progress", "attachment"):
             reason = records.SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN)
             self.skip(reason if kind == "system" else BOOKKEEPING)
 
     def _append_turn(self, turn: Turn, at: str | None, source_id: str | None) -> None:
-        turn_hash = hash((at, turn.role, turn.name, turn.input, turn.text))
+        turn_hash = hash((at, turn.role, turn.name, turn.input, turn.parts, turn.text))
         if at and turn_hash in self.replayable_hashes:
             self.skip(REPLAYED)
             return
         self.turn_hashes.append(turn_hash)
-        # Spelled out, which takes half the time of a copy: a long session has a hundred thousand turns.
-        self.buffer.append(
-            Turn(turn.role, turn.text, at, turn.name, turn.input, turn.error, turn.thinking, source_id=source_id)
-        )
+        self.buffer.append(turn._replace(at=at, source_id=source_id))
 
-    def _turns_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
+    def _turns_of(self, kind: str, record: dict[str, Any], *, has_words: bool) -> Iterator[Turn]:
         match kind:
             case "user" if record.get("isCompactSummary"):
                 text = self._text(record["message"]["content"])
@@ -115,7 +123,7 @@ class _Reader(Collector):
                 self.trigger = None
                 yield Turn(SYSTEM, text, name="compaction")
             case "user":
-                yield from self._user(record)
+                yield from self._user(record, has_words=has_words)
             case "assistant":
                 yield from self._assistant(record)
             case "attachment":
@@ -126,16 +134,58 @@ class _Reader(Collector):
                 # Preserved records may follow once more, under new ids with their old times.
                 self.replayable_hashes = set(self.turn_hashes) if details.keys() & _PRESERVED_KEYS else set()
 
-    def _user(self, record: dict[str, Any]) -> Iterator[Turn]:
+    def _words_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
+        """Yield a person's words in a record of something else: a result, a command, an interruption."""
+        if kind != "user" or record.get("isCompactSummary") or record.get("isMeta"):
+            return
+        blocks = as_blocks(record["message"]["content"])
+        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        for block in results:
+            if block.get("is_error") is True and (
+                reason := records.parse_refusal(_join(as_blocks(block.get("content"))))
+            ):
+                yield Turn(USER, reason)
+        if results:
+            yield from (Turn(USER, answer) for answer in records.list_answers(record))
+        others = [block for block in blocks if block not in results]
+        text = strip_injections(_join(others))
+        if text.startswith(records.INTERRUPTED):
+            yield Turn(SYSTEM, "The user interrupted.", name="interruption")
+        elif command := records.parse_command(text):
+            yield Turn(USER, command)
+        elif results and text and records.is_prompt(record, text):
+            yield Turn(USER, text)
+
+    def _note_queue(self, record: dict[str, Any]) -> None:
+        """Follow what is typed while the agent works: it waits, until the agent is given it or it becomes a prompt."""
+        match record.get("operation"):
+            case "enqueue" if as_string(record.get("content")).strip():
+                self.queued.append((as_string(record.get("timestamp")), record["content"].strip()))
+            case "remove" if self.queued:
+                self.given.append(self.queued.pop(0))
+            case "dequeue" if self.queued:
+                self.queued.pop(0)
+            case "popAll":
+                self.queued.clear()
+
+    def _append_given(self) -> None:
+        """Add what the agent was given of the queue, unless a prompt or an attachment has held it."""
+        for when, text in self.given:
+            is_command = text.startswith("/") and len(text.split()) == 1
+            if not is_command and records.is_prompt({}, text):
+                self._append_turn(Turn(USER, text), to_utc_or_none(when), f"queue-{when}{SAID}1")
+        self.given.clear()
+
+    def _user(self, record: dict[str, Any], *, has_words: bool) -> Iterator[Turn]:
         content = record["message"]["content"]
         blocks = content if isinstance(content, list) else [content]
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         yield from map(self._result, results)
-        # Text beside tool results is the harness's: hook output and reminders.
         text = "" if results else strip_injections(self._text(content))
         if text and records.is_prompt(record, text):
-            yield Turn(USER, text)
-        elif not results or len(results) < len(blocks):
+            is_plan = records.is_plan(record)
+            yield Turn(SYSTEM, text, name="plan") if is_plan else Turn(USER, text)
+        elif not has_words and (not results or len(results) < len(blocks)):
             self.skip(NOTES)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Turn]:
@@ -157,19 +207,21 @@ class _Reader(Collector):
             case "tool_use" | "server_tool_use":
                 # A session calls few tools many times: one copy of each name.
                 name = intern(as_string(block.get("name")) or "tool")
-                self.calls[as_string(block.get("id"))] = name
-                yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("input")))
+                call = build_call_turn(name, block.get("input"), block.get("id"))
+                self.calls[call.call_id] = name
+                yield call
             case "text" | "thinking" | "redacted_thinking":
                 self.skip(BOOKKEEPING)
             case _:
                 self.skip(UNKNOWN)
 
     def _result(self, block: dict[str, Any]) -> Turn:
-        name = self.calls.get(as_string(block.get("tool_use_id")), "tool")
+        call_id = as_string(block.get("tool_use_id"))
+        name = self.calls.get(call_id, "tool")
         text = self._text(block.get("content"))
         if parse_spilled_name(text):
             text = self._read_spilled(text)
-        return Turn(TOOL, strip_injections(text), name=name, error=block.get("is_error") is True)
+        return Turn(TOOL, strip_injections(text), name=name, error=block.get("is_error") is True, call_id=call_id)
 
     def _read_spilled(self, preview: str) -> str:
         """Return the result behind a preview, or the preview if its file is missing."""
@@ -206,3 +258,8 @@ class _Reader(Collector):
         # A file may begin with summaries of other sessions; the leaf shows whether one belongs here.
         summaries = [text for leaf, text in self.summaries if hash(leaf) in self.uuid_hashes and text.strip()]
         return self.titles.get("custom-title") or self.titles.get("ai-title") or (summaries[-1] if summaries else None)
+
+
+def _join(blocks: list[Any]) -> str:
+    """Return the texts of blocks, of which unknown ones are counted elsewhere."""
+    return "\n".join(filter(None, map(records.extract_block_text, blocks)))

@@ -33,10 +33,14 @@ SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.from
     ),
     BOOKKEEPING,
 )  # fmt: skip
+INTERRUPTED = "[Request interrupted by user"
+_REFUSAL = "To tell you how to proceed, the user said:\n"
+_REFUSAL_NOTE = "\n\nNote: The user's next message"
+_COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>.*?<command-args>(.*?)</command-args>", re.DOTALL)
 # Texts in the user's role that the harness wrote.
 _WRAPPERS = (
     "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
-    "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", "[Request interrupted by user",
+    "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", INTERRUPTED, "Tool loaded.",
 )  # fmt: skip
 SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"
@@ -127,6 +131,31 @@ def is_prompt(record: dict[str, Any], text: str) -> bool:
     """Return whether a person typed the text. (harnesses.md 1.7, human prompt rule)."""
     kind = as_mapping(record.get("origin")).get("kind")
     return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
+
+
+def is_plan(record: dict[str, Any]) -> bool:
+    """Return whether a prompt hands the agent's own plan back to it, once the person has accepted it."""
+    return bool(as_string(record.get("planContent")))
+
+
+def parse_command(text: str) -> str:
+    """Return a slash command with what the person typed behind it, "" for one without."""
+    command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
+    return f"/{command[1].removeprefix('/')} {command[2].strip()}" if command and command[2].strip() else ""
+
+
+def parse_refusal(text: str) -> str:
+    """Return the reason that a person gave for refusing a tool call, "" without one."""
+    reason = text.partition(_REFUSAL)[2] if _REFUSAL in text[:_MAX_POINTER_CHARS] else ""
+    return reason.partition(_REFUSAL_NOTE)[0].strip()
+
+
+def list_answers(record: dict[str, Any]) -> Iterator[str]:
+    """Yield the person's answers in a record of the agent's questions, each below its question."""
+    for question, answer in as_mapping(as_mapping(record.get("toolUseResult")).get("answers")).items():
+        if as_string(answer).strip():
+            quoted = "\n".join(f"> {line}" for line in question.split("\n"))
+            yield f"{quoted}\n\n{answer.strip()}"
 
 
 def extract_block_text(block: Any) -> str | None:

@@ -134,11 +134,11 @@ class _Reader(Collector):
             case "agent_message":
                 self._add_nonempty(Turn(TOOL, self._text(item.get("content")), name="agent_message"), item, BOOKKEEPING)
             case _ if kind in records.CALL_KINDS:
-                name, argument = records.parse_call(kind, item)
+                call = records.parse_call(kind, item)
                 call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
                 # Images that the model made come with their call.
                 image = format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
-                self._append_call(call_id, name, argument, image)
+                self._append_call(call_id, call._replace(text=image))
             case _ if kind in records.RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
@@ -171,17 +171,18 @@ class _Reader(Collector):
         else:
             self.skip(reason)
 
-    def _append_call(self, call_id: str, name: str, argument: str, text: str = "") -> None:
+    def _append_call(self, call_id: str, call: Turn) -> None:
         if call_id:
-            self.calls[call_id] = name
-        self._append(Turn(ASSISTANT, text, name=name, input=argument), call_id)
+            self.calls[call_id] = call.name
+        self._append(call._replace(call_id=call_id), call_id)
 
     def _add_result(self, call_id: str, output: Any) -> None:
         content, is_marked = records.parse_result(output)
         text, has_exit_code = records.strip_header(self._text(content))
         error = is_marked or has_exit_code or call_id in self.failures
         name = self.calls.get(call_id, "tool")
-        self._append(Turn(TOOL, strip_injections(text), name=name, error=error), call_id and f"{call_id}/output")
+        turn = Turn(TOOL, strip_injections(text), name=name, error=error, call_id=call_id)
+        self._append(turn, call_id and f"{call_id}/output")
 
     def _add_compaction(self, payload: dict[str, Any]) -> None:
         """Add a compaction. A remote one has an encrypted summary; `replacement_history` repeats old messages."""
@@ -249,8 +250,8 @@ class _Reader(Collector):
         elif call_id in self.calls:
             self.skip(REPEATED)
         else:
-            name, argument, output = records.parse_native_call(kind, item)
-            self._append_call(call_id, name, argument)
+            call, output = records.parse_native_call(kind, item)
+            self._append_call(call_id, call)
             self._add_result(call_id, output)
 
     def _note_failure(self, call_id: str, record: dict[str, Any]) -> None:

@@ -5,8 +5,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from lineage.core.format.turns import InputPart, Turn
 from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json, format_media_note
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 CALL_KINDS = {
     "function_call": ("tool", "arguments"),
@@ -136,23 +138,23 @@ def parse_summary(message: Any) -> str | None:
     return text or None
 
 
-def parse_call(kind: str, item: dict[str, Any]) -> tuple[str, str]:
-    """Return the name of a called tool and its main argument; for a patch, the names of its files."""
+def parse_call(kind: str, item: dict[str, Any]) -> Turn:
+    """Return the turn of a call; beside a patch's name stand its files."""
     default, key = CALL_KINDS[kind]
     name = ".".join(filter(None, (as_string(item.get("namespace")), as_string(item.get("name"))))) or default
-    argument = render_argument(item.get(key))
-    if _PATCH in argument and (files := _PATCHED_FILE.findall(argument)):
-        return "apply_patch", ", ".join(dict.fromkeys(map(str.strip, files)))
-    return name, argument
+    turn = build_call_turn(name, _decode_argument(item.get(key)))
+    if _PATCH in turn.input and (files := _PATCHED_FILE.findall(turn.input)):
+        parts = turn.parts or (InputPart(turn.input, "diff"),)
+        return turn._replace(name="apply_patch", input=", ".join(dict.fromkeys(map(str.strip, files))), parts=parts)
+    return turn
 
 
-def render_argument(value: Any) -> str:
-    """Return a tool's argument as text. Functions have JSON text, shells a list of words."""
+def _decode_argument(value: Any) -> Any:
+    """Return a tool's arguments. Functions have JSON text, shells a list of words."""
     decoded = decode_json(value) if isinstance(value, str) else value
     if isinstance(decoded, dict):
-        parts = {key: _join_command(part) if key in _COMMANDS else part for key, part in decoded.items()}
-        return render_tool_input(parts)
-    return render_tool_input(_join_command(value))
+        return {key: _join_command(part) if key in _COMMANDS else part for key, part in decoded.items()}
+    return _join_command(value)
 
 
 def _join_command(words: Any) -> Any:
@@ -198,13 +200,16 @@ def is_failure(record: dict[str, Any]) -> bool:
     )
 
 
-def parse_native_call(kind: str, item: dict[str, Any]) -> tuple[str, str, Any]:
-    """Return name, argument and output of a tool that ran inside another one, from its completed item."""
+def parse_native_call(kind: str, item: dict[str, Any]) -> tuple[Turn, Any]:
+    """Return the call and the output of a tool that ran inside another one, from its completed item."""
     match kind:
         case "CommandExecution":
-            return "exec_command", render_argument(item.get("command")), item.get("aggregated_output")
+            call = build_call_turn("exec_command", _decode_argument(item.get("command")))
+            return call._replace(parts=(InputPart(call.input, "bash"),)), item.get("aggregated_output")
         case "FileChange":
-            return "apply_patch", ", ".join(sorted(as_mapping(item.get("changes")))), item.get("stdout")
+            call = build_call_turn("apply_patch", item.get("changes"))
+            return call._replace(input=", ".join(sorted(as_mapping(item.get("changes"))))), item.get("stdout")
     name = ".".join(filter(None, (as_string(item.get("server")), as_string(item.get("tool"))))) or "tool"
     result, error = as_mapping(item.get("result")), as_mapping(item.get("error"))
-    return name, render_argument(item.get("arguments")), result.get("content", error.get("message"))
+    call = build_call_turn(name, _decode_argument(item.get("arguments")))
+    return call, result.get("content", error.get("message"))

@@ -13,7 +13,8 @@ from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.harness import adapter
 from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
-from lineage.harness.text import format_omission, render_tool_input, strip_injections
+from lineage.harness.text import format_omission, strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 _LOG = "events.jsonl"
 # The first words of event types: a new type of a known family is still Copilot's.
@@ -53,10 +54,10 @@ def discover(root: Path) -> Iterator[adapter.SessionLocation]:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call: its name, and the input for its result if no turn of the agent shows it."""
+    """A tool call: its name, and the arguments for its result if no turn of the agent shows them."""
 
     name: str
-    input: str = ""
+    arguments: Any = None
 
 
 @dataclass(slots=True)
@@ -146,7 +147,7 @@ class _Reader(adapter.Collector):
     def _call(self, call_id: Any, name: Any, arguments: Any) -> Turn:
         call = _Call(as_string(name) or "tool")
         self._register_call(call_id, call)
-        return Turn(ASSISTANT, "", name=call.name, input=render_tool_input(arguments))
+        return build_call_turn(name, arguments, call_id)
 
     def _register_call(self, call_id: Any, call: _Call) -> None:
         if as_string(call_id):
@@ -154,13 +155,15 @@ class _Reader(adapter.Collector):
 
     def _result(self, data: dict[str, Any]) -> Turn:
         self.note_model(data.get("model"))
-        call = self.calls.get(as_string(data.get("toolCallId"))) or _Call(as_string(data.get("toolName")) or "tool")
+        call_id = as_string(data.get("toolCallId"))
+        call = self.calls.get(call_id) or _Call(as_string(data.get("toolName")) or "tool")
         result = as_mapping(data.get("result"))
         error = as_mapping(data.get("error"))
         text = strip_injections(as_string(result.get("content")) or as_string(error.get("message")))
         notes = [note for blob in as_list(result.get("binaryResultsForLlm")) if (note := _blob(blob))]
         text = "\n".join(filter(None, [text, *notes]))
-        return Turn(TOOL, text, name=call.name, input=call.input, error=data.get("success") is False)
+        turn = build_call_turn(call.name, call.arguments, call_id)
+        return turn._replace(role=TOOL, text=text, error=data.get("success") is False)
 
     def _note(self, kind: str, data: dict[str, Any]) -> None:
         match kind:
@@ -176,7 +179,7 @@ class _Reader(adapter.Collector):
             case "session.title_changed":
                 self.title = as_string(data.get("title")).strip()
             case "tool.user_requested":
-                call = _Call(as_string(data.get("toolName")) or "tool", render_tool_input(data.get("arguments")))
+                call = _Call(as_string(data.get("toolName")) or "tool", data.get("arguments"))
                 self._register_call(data.get("toolCallId"), call)
 
     def _note_context(self, context: Any, model: Any) -> None:

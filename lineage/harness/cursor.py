@@ -14,7 +14,8 @@ from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.harness.adapter import BOOKKEEPING, FOREIGN_HINT, NOTES, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, format_media_note
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 _TRANSCRIPTS = "agent-transcripts"
 _SUB_AGENTS = "subagents"
@@ -130,8 +131,7 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING)
             case "tool_use":
                 self.workspace = self.workspace or _find_workspace(self.folder, as_mapping(block.get("input")))
-                name = as_string(block.get("name")) or "tool"
-                yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("input")))
+                yield build_call_turn(block.get("name"), block.get("input"))
             case "image":
                 yield Turn(ASSISTANT, _image(block))
             case _:

@@ -235,7 +235,7 @@ class _Reader(Collector):
         yield from self._emit_text(message, ASSISTANT, extract_text(_text_parts(content), self.skipped))
         yield from self._part_calls(message, content)
         for key, call in calls.items():
-            turn = genai.build_call_turn(call.get("name"), call.get("args"))
+            turn = genai.build_call_turn(call)
             self.calls[as_string(call.get("id"))] = turn.name
             yield from self._emit(key, turn, message)
         yield from self._results(message, {key: call for key, call in calls.items() if key not in earlier})
@@ -254,7 +254,7 @@ class _Reader(Collector):
             call = get_object(part, "functionCall")
             call_id = as_string(call.get("id"))
             if call and not (call_id and call_id in self.calls):
-                turn = genai.build_call_turn(call.get("name"), call.get("args"))
+                turn = genai.build_call_turn(call)
                 self.calls[call_id] = turn.name
                 yield from self._emit(_call_key(message, call, index), turn, message)
 
@@ -265,6 +265,7 @@ class _Reader(Collector):
                 self.result_ids.add(as_string(call.get("id")))
                 name = as_string(call.get("name"))
                 turn = genai.build_result_turn(name, parts, self.skipped, error=status == "error")
+                turn = turn._replace(call_id=as_string(call.get("id")))
                 turn = turn if turn.text else turn._replace(text=as_string(call.get("resultDisplay")).strip("\n"))
                 yield from self._emit(f"{key}-result", turn, message, call)
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from lineage.core.format.turns import ASSISTANT, TOOL, Turn
+from lineage.core.format.turns import TOOL, Turn
+from lineage.harness import tool_inputs
 from lineage.harness.adapter import REWOUND, UNKNOWN
-from lineage.harness.json_values import as_mapping, as_string, format_media_note, measure_base64
-from lineage.harness.text import format_omission, render_tool_input, strip_injections
+from lineage.harness.json_values import JsonObject, as_mapping, as_string, format_media_note, measure_base64
+from lineage.harness.text import format_omission, strip_injections
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
 # At the start of a line: prose and code may mention the tag.
@@ -60,9 +61,11 @@ def list_media_notes(parts: Iterable[Any]) -> list[str]:
     return [_text(part) or "" for part in parts if get_object(part, "inlineData")]
 
 
-def build_call_turn(name: Any, arguments: Any) -> Turn:
-    """Return the turn of a tool call with its main argument."""
-    return Turn(ASSISTANT, "", name=as_string(name) or "tool", input=_omit_blobs(render_tool_input(arguments)))
+def build_call_turn(call: JsonObject) -> Turn:
+    """Return the turn of a tool call with its input, without blobs."""
+    turn = tool_inputs.build_call_turn(call.get("name"), call.get("args"), call.get("id"))
+    parts = tuple(part._replace(text=_omit_blobs(part.text)) for part in turn.parts)
+    return turn._replace(input=_omit_blobs(turn.input), parts=parts)
 
 
 def split_responses(parts: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any]]]:
@@ -86,7 +89,8 @@ def build_result_turn(name: str, parts: list[Any], skipped: Counter[str], *, err
         texts.append(extract_text(as_parts(answer.get("parts")), skipped))
     texts.append(extract_text((part for part in parts if not get_object(part, "functionResponse")), skipped))
     error = error or any(body.get("error") and not body.get("output") for body in bodies)
-    return Turn(TOOL, "\n".join(text for text in texts if text), name=name or "tool", error=error)
+    call_id = next((as_string(answer.get("id")) for answer in answers), "")
+    return Turn(TOOL, "\n".join(text for text in texts if text), name=name or "tool", error=error, call_id=call_id)
 
 
 def find_snapshot(text: str) -> str | None:

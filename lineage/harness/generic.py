@@ -16,6 +16,7 @@ from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.adapter import Collector, SessionLocation, list_files, read_turns
 from lineage.harness.jsonl import read_bytes
 from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.tool_inputs import list_input_parts
 
 _HINT = 'a turn is {"role": "user" | "assistant" | "tool" | "system", "text": "…", "at": "2026-03-28T22:34:06Z"}'
 _SPEAKER = re.compile(r"^(user|human|assistant|ai|agent|tool|system):[ \t]*", re.IGNORECASE | re.MULTILINE)
@@ -116,12 +117,14 @@ def _parse_turn(item: Any, index: int) -> Turn:
     if not isinstance(item.get("id"), str | int | None):
         raise InvalidInput(f"turn {index}: 'id' is neither a string nor a number", hint=_HINT)
     record_id = item.get("id")
+    shown = render_tool_input(item.get("input"))
     return Turn(
         role=item["role"],
         text=strip_injections(item.get("text") or ""),
         at=_parse_time(item.get("at"), index),
         name=item.get("name") or "",
-        input=render_tool_input(item.get("input")),
+        input=shown,
+        parts=list_input_parts(item.get("input"), shown),
         error=item.get("error") is True,
         source_id=str(record_id) if record_id not in (None, "") else None,
     )

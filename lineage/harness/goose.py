@@ -26,7 +26,8 @@ from lineage.harness.json_values import (
 )
 from lineage.harness.jsonl import DAMAGED, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 _TABLES = frozenset({"sessions", "messages"})
 _SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})
@@ -209,18 +210,20 @@ class _Reader(adapter.Collector):
         self.calls[as_string(content.get("id"))] = name
         if call.get("status") == "error":
             return Turn(ASSISTANT, as_string(call.get("error")), name=name, error=True)
-        return Turn(ASSISTANT, "", name=name, input=render_tool_input(value.get("arguments")))
+        return build_call_turn(name, value.get("arguments"), content.get("id"))
 
     def _result(self, content: JsonObject) -> Turn:
         result = as_mapping(content.get("toolResult"))
         name = self.calls.get(as_string(content.get("id")), "tool")
+        call_id = as_string(content.get("id"))
         if result.get("status") == "error":
-            return Turn(TOOL, strip_injections(as_string(result.get("error"))), name=name, error=True)
+            text = strip_injections(as_string(result.get("error")))
+            return Turn(TOOL, text, name=name, error=True, call_id=call_id)
         value = result.get("value")
         blocks = value if isinstance(value, list) else as_list(as_mapping(value).get("content"))
         error = as_mapping(value).get("isError") is True
         text = "\n".join(filter(None, map(_content_text, map(as_mapping, blocks))))
-        return Turn(TOOL, strip_injections(text), name=name, error=error)
+        return Turn(TOOL, strip_injections(text), name=name, error=error, call_id=call_id)
 
 
 def _is_hidden(message: JsonObject) -> bool:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, InputPart, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Collector
 from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, format_media_note, parse_epoch
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 REVERTED = "reverted"
 
@@ -163,12 +164,14 @@ class _Reader(Collector):
         time = {**as_mapping(part.get("time")), **as_mapping(state.get("time"))}
         name = as_string(part.get("tool")) or as_string(part.get("name")) or "tool"
         began = parse_epoch(time.get("start")) or parse_epoch(time.get("ran")) or at
-        yield Turn(ASSISTANT, "", began, name=name, input=render_tool_input(state.get("input")), source_id=source_id)
+        call_id = as_string(part.get("callID")) or source_id
+        yield build_call_turn(name, state.get("input"), call_id, at=began, source_id=source_id)
         status = state.get("status")
         if status in ("completed", "error"):
             ended = parse_epoch(time.get("end")) or parse_epoch(time.get("completed")) or began
             result_id = f"{source_id}#result" if source_id else None
-            yield Turn(TOOL, self._output(state), ended, name=name, error=status == "error", source_id=result_id)
+            turn = Turn(TOOL, self._output(state), ended, name=name, error=status == "error", source_id=result_id)
+            yield turn._replace(call_id=as_string(call_id))
 
     def _output(self, state: JsonObject) -> str:
         texts = [as_string(state.get("output"))]
@@ -201,7 +204,8 @@ class _Reader(Collector):
             command = as_string(row.get("command")) or as_string(as_mapping(row.get("shell")).get("command"))
             output = as_string(row.get("output")) or as_string(as_mapping(row.get("output")).get("output"))
             turn = Turn(TOOL, strip_injections(output), at, name="shell", input=command, source_id=source_id)
-            self.buffer.append(turn)  # a command that the user ran
+            # A command that the user ran.
+            self.buffer.append(turn._replace(parts=(InputPart(command, "bash"),)))
         elif kind == "compaction" and row.get("status") in (None, "completed"):
             summary = self.add_compaction(row.get("summary"), at, as_string(row.get("reason")) or None)
             self.append(summary, at, source_id)

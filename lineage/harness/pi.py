@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, format_media_note
-from lineage.harness.text import render_tool_input, strip_injections
+from lineage.harness.text import strip_injections
+from lineage.harness.tool_inputs import build_call_turn
 
 _BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf"})
 _ROLES = frozenset({
@@ -119,7 +120,8 @@ class _Reader(Collector):
             case "toolResult":
                 text = strip_injections(self._text(message.get("content")))
                 name = as_string(message.get("toolName")) or "tool"
-                yield Turn(TOOL, text, name=name, error=message.get("isError") is True)
+                call_id = as_string(message.get("toolCallId"))
+                yield Turn(TOOL, text, name=name, error=message.get("isError") is True, call_id=call_id)
             case "bashExecution":
                 yield from self._user_command(message)
             case "compactionSummary":
@@ -150,8 +152,7 @@ class _Reader(Collector):
             case ("text" | "thinking") as kind if as_string(block.get(kind)).strip():
                 yield Turn(ASSISTANT, block[kind].strip("\n"), thinking=kind == "thinking")
             case "toolCall":
-                name = as_string(block.get("name")) or "tool"
-                yield Turn(ASSISTANT, "", name=name, input=render_tool_input(block.get("arguments")))
+                yield build_call_turn(block.get("name"), block.get("arguments"), block.get("id"))
             case "text" | "thinking":
                 self.skip(BOOKKEEPING)
             case "image":
@@ -166,7 +167,8 @@ class _Reader(Collector):
             return
         failed = message.get("exitCode") not in (None, 0) or message.get("cancelled") is True
         output, command = as_string(message.get("output")).rstrip(), as_string(message.get("command"))
-        yield Turn(TOOL, output, name="bash", input=command, error=failed)
+        parts = (InputPart(command, "bash"),)
+        yield Turn(TOOL, output, name="bash", input=command, error=failed, parts=parts)
 
     def _branch_summary(self, summary: Any) -> Iterator[Turn]:
         return self.keep_text(Turn(SYSTEM, as_string(summary).strip("\n"), name="branch summary"), BOOKKEEPING)

@@ -118,7 +118,7 @@ class _Reader(Collector):
         self.note_model(record.get("model"))
         for part in content:
             if call := get_object(part, "functionCall"):
-                turn = genai.build_call_turn(call.get("name"), call.get("args"))
+                turn = genai.build_call_turn(call)
                 self.calls[as_string(call.get("id"))] = turn.name
                 yield turn
             elif (text := extract_text([part], self.skipped)).strip():

@@ -4,7 +4,7 @@ from lineage.core.base.book_paths import BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
-from lineage.core.format.turns import parse_turn_range
+from lineage.core.format.turns import Turn, parse_turn_range
 from lineage.errors import InvalidInput
 from lineage.index import Hit, SessionRow
 from lineage.mcp.call import ToolCall
@@ -114,11 +114,11 @@ def _session_heading(shown: SessionText) -> str:
     return f"session {shown.session.session_token}, {shown.session.membership_ts}"
 
 
-def _format_turn(turn: object) -> str:
+def _format_turn(turn: Turn) -> str:
     """Return speaker, tool name and time on one line, then the tool's input, then the text."""
     values = {name: str(getattr(turn, name) or "") for name in ("role", "name", "at", "input", "text")}
     head = " ".join(filter(None, (values["role"], values["name"], values["at"])))
-    return "\n".join(filter(None, (head, values["input"], values["text"])))
+    return "\n".join(filter(None, (head, values["input"], *(part.as_text() for part in turn.parts), values["text"])))
 
 
 def _list_books(call: ToolCall) -> str:

@@ -14,6 +14,7 @@ from lineage.core.base.times import to_date
 from lineage.core.capture.ledger import ArtifactHead, LedgerEntry, group_heads
 from lineage.core.format import frontmatter, transcript
 from lineage.core.format.documents import Artifact
+from lineage.core.format.turns import Turn
 from lineage.errors import FormatError
 
 KIND = "archive"
@@ -32,7 +33,7 @@ def render_artifact_note(artifact: Artifact, data: bytes) -> bytes:
     siblings = transcript.extract_links(artifact.body)
     token = artifact.identity.token
     notice = f"> Archived: `lineage show {token} --turns A-B` prints what was said in these turns."
-    turns = [turn._replace(text="", name="", input="", error=False) for turn in transcript.parse_turns(artifact.body)]
+    turns = [Turn(t.role, "", t.at, id=t.id, number=t.number) for t in transcript.parse_turns(artifact.body)]
     names: dict[str, object] = {"title": artifact.title, "aliases": artifact.aliases, "tags": _TAGS}
     meta = {"kind": "archived-transcript", "captured_at": artifact.captured_at, **names}
     body = transcript.render_turns(f"{siblings}\n\n{notice}", turns)

@@ -3,7 +3,6 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from lineage.core.format.turns import Turn
 from lineage.index import Hit
 from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.search.session_view import RelatedSession, SessionView
@@ -29,7 +28,8 @@ VIEW: Schema = record({
 })  # fmt: skip
 TURN: Schema = record({
     "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
-    "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT,
+    "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT, "call": nullable(INTEGER),
+    "parts": list_of(record({"label": TEXT, "language": TEXT, "old": nullable(TEXT), "text": TEXT})),
 })  # fmt: skip
 ENTRY: Schema = record({
     "id": TEXT, "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "line": INTEGER, "at": nullable(TEXT),
@@ -88,11 +88,6 @@ def dump_view(view: SessionView) -> dict[str, Any]:
 def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
     row = {name: getattr(relative.session, name, None) for name in ("session_token", "memory_sentence")}
     return {"tie": relative.tie, "session_id": relative.session_id, **row}
-
-
-def dump_turn(turn: Turn) -> dict[str, Any]:
-    """Return a turn as JSON."""
-    return {name: getattr(turn, name) for name in TURN["properties"]}
 
 
 def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def test_show_prints_turns_by_number_across_captures(lineage: LineageCommand) ->
     shown = lineage("show", SAMPLE_ID[:8], "--turns", "3-4", "--json").json
     assert [turn["number"] for turn in shown["turns"]] == [3, 4]
     assert [turn["name"] for turn in shown["turns"]] == ["Read", "Read"]
-    assert "## 3 · assistant" in lineage("show", SAMPLE_ID, "--turns", "3").out
+    assert "> [!tool]- 3 · " in lineage("show", SAMPLE_ID, "--turns", "3").out
     assert lineage("show", SAMPLE_ID, "--turns", "x").code == 2
 
 

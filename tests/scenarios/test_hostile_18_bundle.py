@@ -242,7 +242,8 @@ ALTERATIONS: dict[str, tuple[str, bytes, bytes, bool, str]] = {
     "python tag": ("summary", b"lane: null", b"lane: !!python/object/apply:os.system ['x']", False, ""),
     "manifest elsewhere": ("summary", b"--manifest.md\"\nsource", b"--summary.md\"\nsource", False, ""),
     "text outside of turns": ("transcript", b"\n\n## 1 ", b"\n\n```dataviewjs\nx\n```\n\n## 1 ", True, "turns"),
-    "text behind the turns": ("transcript", b"roots.\n~~~\n", b"roots.\n~~~\n<script>x</script>\n", True, "turns"),
+    "text behind the turns": ("transcript", b"roots.\n", b"roots.\n\n<script>x</script>\n", True, "turns"),
+    "text within a turn": ("transcript", b"roots.\n", b"roots.\n> <script>x</script>\n", True, "turns"),
     "link to a stranger": (
         "summary", b"[[memory/", b"[[memory/2026-11-20T10-00-00.000Z--aaaaaaaaaaaaaaaa--summary.md|x]] [[memory/", True,
         "come with it",

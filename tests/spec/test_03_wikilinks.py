@@ -11,7 +11,7 @@ from lineage.pipeline.maintenance.reindex import reindex
 from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace
 
 LINK = re.compile(r"(?<!\\)\[\[([^\]|#]*)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
-NO_MARKDOWN = re.compile(r"\A---\n.*?^---\n|^(~{3,}|`{3,}).*?^\1$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+NO_MARKDOWN = re.compile(r"\A---\n.*?^---\n|^((?:> )?)(~{3,}|`{3,}).*?^\1\2$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 ROOT_RELATIVE = re.compile(r"memory/[^/]+\.md|MEMORY\.md|agents/[^/]+/MEMORY\.md")
 
 EVIL = "a ]] | [[evil]] #tag ![[evil.png]] \n## x"

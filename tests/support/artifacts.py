@@ -5,7 +5,7 @@ from typing import Any
 from lineage.core.base import naming
 from lineage.core.base.naming import Identity
 from lineage.core.format.body import HASH_SCOPE, hash_body
-from lineage.core.format.documents import Artifact
+from lineage.core.format.documents import FORMAT, Artifact
 from lineage.index import Index, build_row
 
 AT = "2026-11-20T10:30:00.000Z"
@@ -44,6 +44,7 @@ def make_artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT
         "memory_sentence_version": "memory_sentence_v1",
         "memory_sentence_quality": "ok",
         "memory_sentence_generated_at": at,
+        "format": FORMAT,
         "lane": None,
         "private": False,
         "forked_from": None,

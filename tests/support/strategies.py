@@ -71,6 +71,7 @@ def make_artifact(kind: str = naming.TRANSCRIPT, **values: Any) -> Artifact:
         "memory_sentence_version": documents.SENTENCE_VERSION,
         "memory_sentence_quality": documents.FALLBACK,
         "memory_sentence_generated_at": TIME,
+        "format": documents.FORMAT,
         "lane": None,
         "private": False,
         "forked_from": None,

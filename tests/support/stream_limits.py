@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lineage.core.format import transcript
+from lineage.core.format import transcript_v1
 from lineage.core.sanitizer import split_secrets
 from lineage.harness import adapter
 from lineage.pipeline.capture import source
@@ -20,7 +20,7 @@ def limit_streams(limit: int) -> Iterator[None]:
             (adapter, "MAX_BUFFERED_CHARS"),
             (source, "_MAX_HELD_CHARS"),
             (split_secrets, "BATCH_CHARS"),
-            (transcript, "_BUFFER_SIZE"),
+            (transcript_v1, "_BUFFER_SIZE"),
             (local, "MAX_BYTES_IN_MEMORY"),
         ):
             patched.setattr(module, bound, limit)

@@ -22,6 +22,9 @@ from lineage.core.format.body import HASH_SCOPE, Body, EncodedStream, StreamedTe
 from lineage.core.format.resanitization import Replacement
 from lineage.errors import FormatError, InvalidInput
 
+FORMAT = 2
+"""The format of what is written today. Every earlier one is read for ever; a document without the key has format 1."""
+
 SENTENCE_VERSION = "memory_sentence_v1"
 OK = "ok"
 FALLBACK = "fallback"
@@ -60,6 +63,7 @@ class Artifact(NamedTuple):
     memory_sentence_version: str
     memory_sentence_quality: str
     memory_sentence_generated_at: str
+    format: int
     lane: str | None
     private: bool
     forked_from: str | None
@@ -116,6 +120,7 @@ class Manifest(NamedTuple):
     resanitized: list[str]
     content_sha256: str
     hash_scope: str
+    format: int
     lane: str | None
     private: bool
     forked_from: str | None
@@ -153,6 +158,7 @@ class Claim(NamedTuple):
     agent_id: str
     session_token: str
     stem: str
+    format: int = FORMAT
     body: str = ""
 
     @property
@@ -171,6 +177,7 @@ class Tombstone(NamedTuple):
     reason: str
     removed_paths: list[str]
     removed_turns: list[str]
+    format: int = FORMAT
     imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
     body: str = ""
 
@@ -206,6 +213,8 @@ def to_post(document: Document) -> Post:
     meta |= {key: value for key in _optional_keys(cls) if (value := getattr(document, key))}
     _check_meta(cls, meta)
     _check_links(document)
+    if document.format == 1:
+        del meta["format"]
     return frontmatter.build_post(meta, document.body if isinstance(document.body, str) else "")
 
 
@@ -215,10 +224,11 @@ def from_post(post: Post, path: str, body: Body | None = None) -> Document:
     The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
     recomputes to the token in the file's name and in every linked path.
     """
-    meta: dict[str, Any] = post.metadata
+    meta: dict[str, Any] = {"format": 1, **post.metadata}
     cls = _CLASS_OF.get(str(meta.get("kind")))
     if cls is None:
         raise FormatError(f"unknown kind {meta.get('kind')!r}")
+    _check_format(meta["format"])
     _check_meta(cls, meta)
     values = {key: meta[key] for key in (*frontmatter_keys(cls), *_optional_keys(cls)) if key in meta}
     document: Document = cls(**values, body=post.content if body is None else body)
@@ -315,6 +325,14 @@ _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
     cls: {key: _flatten_type(hint) for key, hint in cls.__annotations__.items() if key not in ("body", *_OPTIONAL)}
     for cls in (Artifact, Manifest, Claim, Tombstone)
 }
+
+
+def _check_format(number: Any) -> None:
+    if type(number) is int and number > FORMAT:
+        hint = "a newer version of lineage wrote it: upgrade lineage on this machine"
+        raise FormatError(f"it has format {number}, and this version reads up to {FORMAT}", hint=hint)
+    if type(number) is not int or number < 1:
+        raise FormatError("'format' is not a number from 1")
 
 
 def _check_meta(cls: type[Document], meta: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from lineage.core.base import naming, times
 from lineage.core.base.links import escape_markdown, to_one_line, wikilink
 from lineage.core.format.body import HASH_SCOPE, hash_body
-from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.format.documents import FORMAT, Artifact, Manifest
 from lineage.core.format.resanitization import Replacement
 
 _COPIED_FIELDS = (
@@ -78,7 +78,12 @@ def list_artifact_paths(manifest: Manifest) -> list[str]:
 
 def _bump_revision(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
     return changed._replace(
-        body=body, content_sha256=hash_body(body), revision=revision + 1, write_id=write_id, updated_at=now
+        format=FORMAT,
+        body=body,
+        content_sha256=hash_body(body),
+        revision=revision + 1,
+        write_id=write_id,
+        updated_at=now,
     )
 
 
@@ -101,6 +106,7 @@ def _new_manifest(artifact: Artifact, stem: str) -> Manifest:
         resanitized=[],
         content_sha256="",
         hash_scope=HASH_SCOPE,
+        format=FORMAT,
         aliases=[naming.build_alias(artifact.title, naming.MANIFEST)],
         tags=["lineage", "lineage/manifest"],
         body="",

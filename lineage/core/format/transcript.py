@@ -1,64 +1,108 @@
-"""The body of a transcript, rendered and parsed: a heading for each turn, its text in a fence (format: Bodies)."""
+"""The body of a transcript, rendered and parsed: callouts by speaker (format: Bodies, transcript format 2).
+
+A blank line ends every block, since each line of a callout begins with `>`. So whatever a turn says, it can't end its
+own block or begin another.
+"""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from lineage.core.base.fences import fence_text, parse_fence_opening
-from lineage.core.base.links import escape_markdown, to_one_line, unescape_markdown
-from lineage.core.base.sequences import Replayable
-from lineage.core.format.body import Body, StreamedText, body_chunks
-from lineage.core.format.turns import TOOL, Turn
-
-# A heading ends in a block id, so that Obsidian can link to a turn: `[[…--transcript#^t-0123456789]]`.
-_HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
-_MARK = re.compile(f"^(?:{_HEADING.pattern}|(~{{3,}})(.*))$", re.MULTILINE)
-_HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
-_CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
-_RENDERED_TURN = re.compile(
-    r"\n## (\d+) · \w+ · (?:\d{4}-\d\d-\d\d )?\S+ \^t-[0-9a-f]{10}\n"
-    r"(?:\n\*\*([^*\n]+)\*\*(?: \[error\])?(?: (.*))?\n)?(?:\n(~{3,}).*\n)?"
+from lineage.core.base.links import to_one_line
+from lineage.core.base.markdown import (
+    choose_language,
+    escape_code,
+    escape_line,
+    escape_prose,
+    restore_invisible,
+    restore_prose,
 )
-"""The beginning of a turn as `render_chunks` writes it: heading, call and the first line of the fence."""
-_UNKNOWN_TIME = "–"
-_BUFFER_SIZE = 1 << 18  # characters
+from lineage.core.base.sequences import Replayable
+from lineage.core.format import transcript_v1
+from lineage.core.format.body import Body, StreamedText, body_chunks
+from lineage.core.format.fingerprints import compute_fingerprints, decode_fingerprints, encode_fingerprints
+from lineage.core.format.turns import ASSISTANT, NO_NEWLINE, SYSTEM, TOOL, USER, InputPart, Turn
 
-_Fenced = tuple[str, str, str]
-"""The text above a fence, the text in it and its info string; without a fence the whole text, "" and ""."""
-_Block = tuple[re.Match[str], str, str, str]
-"""A turn: its heading, and the text below as `_Fenced`."""
+_UNKNOWN_TIME = "–"
+_SEPARATOR = " · "
+_TYPE_OF = {USER: "user", ASSISTANT: "agent", TOOL: "result", SYSTEM: "system"}
+_ROLE_OF = {name: role for role, name in _TYPE_OF.items()}
+_CALL = "tool"
+_FOLDED = frozenset({_CALL, "result"})
+_THINKING, _ERROR = "thinking", "error"
+_MAX_TITLE_CHARS = 60
+_MAX_OBJECT_CHARS = 200
+
+_TIME = r"((?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\dZ|–)"
+_REQUEST = re.compile(rf"## (\d+) · user · {_TIME}(?: · .*)?")
+_HEAD = re.compile(r"> \[!(user|agent|tool|result|system)\]-?(?: (.*))?")
+_NUMBER = re.compile(rf"(\d+) · {_TIME}(?: · (.*))?")
+_ID = re.compile(r"\^(t-[0-9a-f]{10})")
+_RESULT = re.compile(rf"\*\*(\d+) · (result|{_ERROR}) · {_TIME} · (t-[0-9a-f]{{10}})\*\*")
+_OWN_TEXT = {ASSISTANT: "**text**", TOOL: "**result**"}
+_LABEL = re.compile(r"\*\*(.*):\*\*")
+_FINGERPRINTS = re.compile(r"%%fingerprints ([A-Za-z0-9+/=]+)%%")
+_COUNTS = re.compile(r"\+\d+ −\d+")
+_ANSWERS = re.compile(r"of (\d+)")
+_FIELD_WORD = re.compile(rf"(?:{_THINKING}|{_ERROR}|of \d+|\+\d+ −\d+)")
+_REDACTED = re.compile(r"\[REDACTED:[^\]]*\]?")
+_EDIT = "diff edit"
 
 
 @dataclass(frozen=True, slots=True)
 class ClipLimits:
-    """The limits of tool results and inputs, in characters. Words of people and agents are never clipped."""
+    """The limits of a result and of a call's input, in characters. Words of people and agents are never clipped."""
 
-    result: int = 2000
-    input: int = 400
+    result: int = 20_000
+    input: int = 200_000
 
 
 def clip_turn(turn: Turn, limits: ClipLimits) -> Turn:
-    """Return the turn as a transcript keeps it: tool results cut in the middle with a note, tool input on one line."""
-    text = _clip_middle(turn.text, limits.result) if turn.role == TOOL else turn.text
-    name = to_one_line(turn.name.replace("*", ""))
-    name = name or ("tool" if turn.input.strip() or turn.error else "")
-    line = to_one_line(turn.input)
-    line = line if len(line) <= limits.input else line[: limits.input - 1] + "…"
-    return turn._replace(text=text.rstrip("\n"), name=name, input=line)
+    """Return the turn as a transcript keeps it: long results and inputs cut in the middle, said and fingerprinted."""
+    is_tool = turn.role in (ASSISTANT, TOOL)
+    name = to_one_line(turn.name)
+    name = name or ("tool" if is_tool and (turn.input.strip() or turn.error or turn.parts) else "")
+    text, fingerprints = _clip_middle(turn.text, limits.result) if turn.role == TOOL else (turn.text, "")
+    parts = tuple(_clip_parts(turn.parts, limits.input)) if is_tool else ()
+    line = to_one_line(turn.input) if name else ""
+    line = line if len(line) <= _MAX_OBJECT_CHARS else line[: _MAX_OBJECT_CHARS - 1] + "…"
+    return turn._replace(text=text, name=name, input=line, parts=parts, fingerprints=fingerprints)
 
 
-def _clip_middle(text: str, limit: int) -> str:
+def _clip_parts(parts: Iterable[InputPart], limit: int) -> Iterator[InputPart]:
+    for part in parts:
+        old, old_prints = _clip_middle(part.old, limit) if part.old is not None else (None, "")
+        limit -= len(old or "")
+        text, prints = _clip_middle(part.text, max(0, limit))
+        limit = max(0, limit - len(text))
+        label, language = to_one_line(part.label), choose_language(part.language)
+        merged = decode_fingerprints(old_prints) | decode_fingerprints(prints)
+        yield InputPart(text, language if old is None else "", label, old, encode_fingerprints(merged))
+
+
+def _clip_middle(text: str, limit: int) -> tuple[str, str]:
+    """Return a text of about `limit` characters and the fingerprints of what is left out."""
     if len(text) <= limit:
-        return text
+        return text, ""
     head = limit * 3 // 4
     tail = limit - head
-    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[len(text) - tail :]}"
+    left_out = text[head : len(text) - tail]
+    note = f"\n… {len(left_out):,} characters left out …\n"
+    return text[:head] + note + text[len(text) - tail :], encode_fingerprints(compute_fingerprints(left_out))
 
 
 def render_turns(siblings: str, turns: Sequence[Turn]) -> str:
     """Return the body: the line of links to the siblings, then every turn."""
     return "".join(render_chunks(siblings, turns))
+
+
+def rerender_turns(body: Body, turns: Sequence[Turn]) -> str:
+    """Return a body with other turns in the format of `body`, whose links it keeps."""
+    render = transcript_v1.render_chunks if transcript_v1.is_format_1(body) else render_chunks
+    return "".join(render(extract_links(body), turns))
 
 
 def build_body(siblings: str, turns: Sequence[Turn]) -> Body:
@@ -69,26 +113,108 @@ def build_body(siblings: str, turns: Sequence[Turn]) -> Body:
 
 
 def render_chunks(siblings: str, turns: Iterable[Turn]) -> Iterator[str]:
-    """Yield the body in chunks of whole lines. A heading has a date if the day is another than before."""
+    """Yield the body in chunks of whole lines. A turn shows its date if the day is another than before."""
     yield f"{siblings}\n"
-    day = ""
+    day, block = "", ""
+    first: Turn | None = None
+    is_answered = False
     for turn in turns:
-        date = turn.at[:10] if turn.at else day
-        time = _UNKNOWN_TIME
-        if turn.at:
-            time = f"{turn.at[11:19]}Z" if date == day else f"{date} {turn.at[11:19]}Z"
-        yield f"\n## {turn.number} · {turn.role} · {time} ^{turn.id}{_render_content(turn)}\n"
-        day = date
+        time, day = _render_time(turn.at, day)
+        if first and not is_answered and _is_answer(turn, first):
+            block += _quote(f"**{turn.number} · {_ERROR if turn.error else 'result'} · {time} · {turn.id}**")
+            block += _render_fence(turn.text, "", turn.fingerprints) if turn.text else ""
+            is_answered = True
+            continue
+        if first:
+            yield f"{block}\n^{first.id}\n"
+        block, first, is_answered = _render_turn(turn, time), turn, False
+    if first:
+        yield f"{block}\n^{first.id}\n"
 
 
-def _render_content(turn: Turn) -> str:
-    call = ""
+def _is_answer(turn: Turn, call: Turn) -> bool:
+    """Return whether a turn is nothing but the result of the call before it."""
+    return (turn.role, turn.name, turn.call, call.role) == (TOOL, call.name, call.number, ASSISTANT) and not (
+        turn.input or turn.parts or turn.thinking or call.text
+    )
+
+
+def _render_time(at: str | None, day: str) -> tuple[str, str]:
+    if not at:
+        return _UNKNOWN_TIME, day
+    date, time = at[:10], f"{at[11:19]}Z"
+    return (time if date == day else f"{date} {time}"), date
+
+
+def _render_turn(turn: Turn, time: str) -> str:
+    """Return the block of a turn, without its id."""
+    kind = _TYPE_OF[turn.role]
+    if turn.name and (turn.role == ASSISTANT or (turn.role == TOOL and (turn.parts or not turn.call))):
+        kind = _CALL
+    heading, fields = "", list(_list_fields(turn))
+    if turn.role == USER:
+        heading = f"\n## {turn.number} · user · {time}{_render_first_words(turn.text)}\n"
+    else:
+        fields = [str(turn.number), time, *fields]
+    fold = "-" if kind in _FOLDED or turn.thinking else ""
+    head = f"> [!{kind}]{fold} {_SEPARATOR.join(fields)}".rstrip(" ")
+    content = "".join(map(_render_part, turn.parts))
+    if kind == _CALL and (turn.text or turn.role == TOOL):
+        content += _quote(_OWN_TEXT[turn.role])
+    if kind in _FOLDED:
+        content += _render_fence(turn.text, "", turn.fingerprints) if turn.text else ""
+    elif turn.text:
+        content += _quote(escape_prose(turn.text))
+    return f"{heading}\n{head}\n{content}"
+
+
+def _render_first_words(text: str) -> str:
+    # The marks of redactions are counted in a file: each stands there once.
+    words = _REDACTED.sub("…", to_one_line(text[: 4 * _MAX_TITLE_CHARS]))
+    if len(words) > _MAX_TITLE_CHARS:
+        words = words[:_MAX_TITLE_CHARS].rpartition(" ")[0] or words[:_MAX_TITLE_CHARS]
+        words += "…"
+    return f"{_SEPARATOR}{escape_line(words)}" if words else ""
+
+
+def _list_fields(turn: Turn) -> Iterator[str]:
+    if turn.thinking:
+        yield _THINKING
+    if turn.error:
+        yield _ERROR
+    if turn.call:
+        yield f"of {turn.call}"
     if turn.name:
-        error = " [error]" if turn.error else ""
-        call = f"\n\n**{escape_markdown(turn.name)}**{error}"
-        call += f" {escape_markdown(turn.input)}" if turn.input else ""
-    info = "thinking" if turn.thinking else ""
-    return call + (f"\n\n{fence_text(turn.text, info)}" if turn.text else "")
+        yield _escape_field(turn.name)
+    if turn.input:
+        yield _escape_field(turn.input)
+    edits = [part for part in turn.parts if part.old is not None]
+    if edits:
+        yield f"+{sum(_count_lines(p.text) for p in edits)} −{sum(_count_lines(p.old or '') for p in edits)}"
+
+
+def _count_lines(text: str) -> int:
+    return text.count("\n") + (bool(text) and not text.endswith("\n"))
+
+
+def _escape_field(text: str) -> str:
+    line = escape_line(text).replace("·", "⟦U+00B7⟧")
+    # A name that reads like another field.
+    return f"⟦U+{ord(line[0]):04X}⟧{line[1:]}" if _FIELD_WORD.fullmatch(line) else line
+
+
+def _render_part(part: InputPart) -> str:
+    label = _quote(f"**{escape_line(part.label)}:**") if part.label else ""
+    return label + _render_fence(part.as_text(), part.language if part.old is None else _EDIT, part.fingerprints)
+
+
+def _render_fence(text: str, info: str, fingerprints: str) -> str:
+    comment = f"\n%%fingerprints {fingerprints}%%" if fingerprints else ""
+    return _quote(fence_text(escape_code(text), info) + comment)
+
+
+def _quote(text: str) -> str:
+    return "".join(f"> {line}\n" if line else ">\n" for line in text.split("\n"))
 
 
 def parse_turns(body: Body) -> Sequence[Turn]:
@@ -98,53 +224,21 @@ def parse_turns(body: Body) -> Sequence[Turn]:
 
 def extract_texts(body: Body) -> Sequence[tuple[int, str]]:
     """Return the number and the searchable text of each turn: a tool's name and input, and the text."""
-    if not isinstance(body, str):
-        return Replayable(partial(_iter_texts, body))
-    texts = _extract_texts_fast(body)
-    return list(_iter_texts(body)) if texts is None else texts
+    if transcript_v1.is_format_1(body):
+        return transcript_v1.extract_texts(body)
+    if isinstance(body, str):
+        return turn_texts(iter_turns(body))
+    return Replayable(lambda: map(_to_text, iter_turns(body)))
 
 
 def turn_texts(turns: Iterable[Turn]) -> Sequence[tuple[int, str]]:
     """Return the result of `extract_texts` for the body of these turns, without reading it."""
-    return [(turn.number, _join(turn.name, turn.input, turn.text)) for turn in turns]
+    return list(map(_to_text, turns))
 
 
-def _join(*parts: str) -> str:
-    return " ".join(filter(None, parts))
-
-
-def _iter_texts(body: Body) -> Iterator[tuple[int, str]]:
-    for heading, above, text, _ in _iter_blocks(body):
-        name, _, value = _parse_call(above)
-        yield int(heading[1]), _join(name, value, text)
-
-
-def _extract_texts_fast(body: str) -> list[tuple[int, str]] | None:
-    """Return the texts of a body exactly as `render_chunks` writes it, or None for any other body."""
-    # One match for each turn instead of one for each heading and fence: three times as fast, in every reindex.
-    position, texts = body.find("\n") + 1, []
-    while turn := _RENDERED_TURN.match(body, position):
-        number, name, value, fence = turn.groups()
-        position, text = turn.end(), ""
-        if fence:
-            end = body.find(f"\n{fence}\n", position - 1)
-            if end < 0:
-                return None
-            text, position = body[position:end], end + len(fence) + 2
-        if name:
-            text = _join(unescape_markdown(name), unescape_markdown(value or ""), text)
-        texts.append((int(number), text))
-    return texts if position == len(body) and body.startswith("[[") else None
-
-
-def iter_turns(body: Body) -> Iterator[Turn]:
-    """Yield the turns of a body; of a streamed one, few are in memory at a time."""
-    day = ""
-    for heading, above, text, info in _iter_blocks(body):
-        day = heading[3] or day
-        at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
-        name, error, value = _parse_call(above)
-        yield Turn(heading[2], text, at, name, value, error, info == "thinking", None, heading[5], int(heading[1]))
+def _to_text(turn: Turn) -> tuple[int, str]:
+    parts = (text for part in turn.parts for text in (part.label, part.old, part.text))
+    return turn.number, " ".join(filter(None, (turn.name, turn.input, *parts, turn.text)))
 
 
 def extract_turn_ids(body: Body) -> list[str]:
@@ -159,74 +253,141 @@ def extract_links(body: Body) -> str:
 
 def find_first_number(body: Body) -> int | None:
     """Return the number of the first turn in a body, None without turns."""
-    heading = next(filter(None, map(_HEADING_LINE.search, body_chunks(body))), None)
-    return int(heading[1]) if heading else None
-
-
-def _iter_blocks(body: Body) -> Iterator[_Block]:
-    return _parse_blocks(body) if isinstance(body, str) else _iter_streamed_blocks(body.chunks())
-
-
-def _iter_streamed_blocks(chunks: Iterable[str]) -> Iterator[_Block]:
-    text, limit = "", _BUFFER_SIZE
-    for chunk in chunks:
-        text += chunk
-        if len(text) >= limit:
-            # The last turn may go on in the next chunk. A limit of twice its length keeps long turns linear.
-            blocks = list(_parse_blocks(text))
-            yield from blocks[:-1]
-            text = text[blocks[-1][0].start() :] if blocks else text
-            limit = max(_BUFFER_SIZE, 2 * len(text))
-    yield from _parse_blocks(text)
-
-
-def _parse_blocks(body: str) -> Iterator[_Block]:
-    # A heading within a fence is text. Of several fences below a heading the first is the turn's.
-    heading: re.Match[str] | None = None
-    fenced: _Fenced | None = None
-    start = position = 0
-    while mark := _MARK.search(body, position):
-        position, fence = mark.end(), mark[6]
-        if not fence:
-            if heading:
-                yield heading, *(fenced or (body[start : mark.start()], "", ""))
-            heading, fenced, start = mark, None, position
-        elif heading:
-            end = _find_fence_end(body, fence, position)
-            fenced = fenced or (body[start : mark.start()], body[position + 1 : end], mark[7])
-            position = min(end + 1 + len(fence), len(body))
-    if heading:
-        yield heading, *(fenced or (body[start:], "", ""))
-
-
-def _find_fence_end(body: str, fence: str, start: int) -> int:
-    # An unclosed fence ends with the body.
-    end = body.find(f"\n{fence}\n", start)
-    if end < 0 and body.endswith(f"\n{fence}", start):
-        end = len(body) - len(fence) - 1
-    return end if end >= 0 else len(body)
-
-
-def _parse_call(above: str) -> tuple[str, bool, str]:
-    """Return the tool's name, whether it failed and its input, from the text above a fence."""
-    result = ("", False, "")
-    if "**" in above:
-        for line in above.split("\n"):
-            call = _CALL.fullmatch(line) if line.startswith("**") else None
-            if call:
-                result = unescape_markdown(call[1]), call[2] is not None, unescape_markdown(call[3] or "")
-    return result
+    return next((turn.number for turn in iter_turns(body)), None)
 
 
 def find_line(text: str, number: int) -> int | None:
-    """Return the line of a file, from 1, with the heading of a turn by number; None without it."""
-    heading, fence = f"## {number} · ", ""
-    for line_number, line in enumerate(text.split("\n"), 1):
-        if fence:
-            fence = "" if line == fence else fence
-        elif line.startswith(heading):
-            return line_number
+    """Return the line of a file, from 1, that begins a turn by number; None without it."""
+    position = 1
+    for block in text.split("\n\n"):
+        head, heading = _HEAD.match(block), _REQUEST.fullmatch(block.rstrip("\n"))
+        if heading and int(heading[1]) == number:
+            return position
+        for turn, line in _parse_callout(head, block, "") if head else ():
+            if turn.number == number and turn.role != USER:
+                return position + line
+        position += block.count("\n") + 2
+    return transcript_v1.find_line(text, number)
+
+
+def iter_turns(body: Body) -> Iterator[Turn]:
+    """Yield the turns of a body of any format; of a streamed one, few are in memory at a time."""
+    return transcript_v1.iter_turns(body) if transcript_v1.is_format_1(body) else _iter_dated(_iter_identified(body))
+
+
+def _iter_dated(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """Complete the times: those of a day are shown without it."""
+    day = ""
+    for turn in turns:
+        date, _, time = (turn.at or "").rpartition(" ")
+        day = date or day
+        yield turn._replace(at=None if time == _UNKNOWN_TIME else f"{day}T{time[:-1]}.000Z")
+
+
+def _iter_identified(body: Body) -> Iterator[Turn]:
+    """Yield the turns with the id below their callout, and with times as they are shown."""
+    request, turns = "", list[Turn]()
+    for block in _iter_blocks(body):
+        head, heading, turn_id = _HEAD.match(block), _REQUEST.fullmatch(block), _ID.fullmatch(block)
+        if head:
+            yield from turns  # somebody took their id away
+            turns = [turn for turn, _ in _parse_callout(head, block, request)]
+        elif heading:
+            request = f"{heading[1]}{_SEPARATOR}{heading[2]}"
+        elif turn_id and turns:
+            yield turns[0]._replace(id=turn_id[1])
+            yield from turns[1:]
+            turns = []
+    yield from turns
+
+
+def _iter_blocks(body: Body) -> Iterator[str]:
+    parts = list[str]()
+    for chunk in body_chunks(body):
+        parts.append(chunk)
+        if "\n\n" in chunk or chunk.startswith("\n"):
+            *blocks, rest = "".join(parts).split("\n\n")
+            yield from blocks
+            parts = [rest]
+    yield from "".join(parts).removesuffix("\n").split("\n\n")
+
+
+def _parse_callout(head: re.Match[str], block: str, request: str) -> Iterator[tuple[Turn, int]]:
+    """Yield the turns of a callout, each with its line in the block. `request` is the number and time of a request."""
+    kind, lines = head[1], [line[2:] for line in block.split("\n")[1:]]
+    fields = (request, head[2]) if kind == _TYPE_OF[USER] else (head[2],)
+    number = _NUMBER.fullmatch(_SEPARATOR.join(filter(None, fields)))
+    if not number:
+        return
+    turn = Turn(_ROLE_OF.get(kind, ASSISTANT), "", number[2], number=int(number[1]))
+    turn = _parse_fields(turn, number[3] or "")
+    if kind in _FOLDED:
+        yield from _parse_content(turn, lines)
+    else:
+        yield turn._replace(text=restore_prose("\n".join(lines))), 0
+
+
+def _parse_fields(turn: Turn, text: str) -> Turn:
+    fields = deque(text.split(_SEPARATOR) if text else ())
+    thinking, error = _take(fields, _THINKING), _take(fields, _ERROR)
+    call = int(fields.popleft().removeprefix("of ")) if fields and _ANSWERS.fullmatch(fields[0]) else 0
+    if fields and _COUNTS.fullmatch(fields[-1]):
+        fields.pop()
+    name, line = (restore_prose(fields.popleft()) if fields else "" for _ in range(2))
+    return turn._replace(thinking=thinking, error=error, call=call, name=name, input=line)
+
+
+def _take(fields: deque[str], word: str) -> bool:
+    is_first = bool(fields) and fields[0] == word
+    if is_first:
+        fields.popleft()
+    return is_first
+
+
+def _parse_content(turn: Turn, lines: Sequence[str]) -> Iterator[tuple[Turn, int]]:
+    """Yield a call and, if it is there, the result that follows it; or a result alone."""
+    parts, answer, place = list[InputPart](), turn if turn.role == TOOL else None, 0
+    position, label = 0, ""
+    while position < len(lines):
+        line = lines[position]
+        position += 1
+        opening, result = parse_fence_opening(line), _RESULT.fullmatch(line)
+        if opening:
+            text, fingerprints, position = _parse_fence(lines, position, opening[0])
+            if answer:
+                answer = answer._replace(text=text, fingerprints=fingerprints)
+            else:
+                parts.append(_parse_part(text, opening[1], label, fingerprints))
+            label = ""
+        elif result:
+            yield turn._replace(parts=tuple(parts)), 0
+            parts, place = [], position
+            answer = Turn(TOOL, "", result[3], turn.name, id=result[4], number=int(result[1]), call=turn.number)
+            answer = answer._replace(error=result[2] == _ERROR)
+        elif line in _OWN_TEXT.values():
+            answer = turn._replace(role=TOOL if line == _OWN_TEXT[TOOL] else ASSISTANT)
+        elif is_label := _LABEL.fullmatch(line):
+            label = restore_prose(is_label[1])
+    yield (answer or turn)._replace(parts=tuple(parts)), place
+
+
+def _parse_fence(lines: Sequence[str], start: int, fence: str) -> tuple[str, str, int]:
+    """Return the text of a fence, its fingerprints, and the position behind it."""
+    end = next((place for place in range(start, len(lines)) if lines[place] == fence), len(lines))
+    text = restore_invisible("\n".join(lines[start:end]))
+    comment = _FINGERPRINTS.fullmatch(lines[end + 1]) if end + 1 < len(lines) else None
+    return text, comment[1] if comment else "", end + 1 + bool(comment)
+
+
+def _parse_part(text: str, info: str, label: str, fingerprints: str) -> InputPart:
+    if info != _EDIT:
+        return InputPart(text, info, label, None, fingerprints)
+    sides: dict[str, list[str]] = {"-": [], "+": []}
+    sign = "-"
+    for line in text.split("\n") if text else ():
+        if line == NO_NEWLINE:
+            sides[sign][-1] = sides[sign][-1].removesuffix("\n")
         else:
-            opening = parse_fence_opening(line)
-            fence = opening[0] if opening else ""
-    return None
+            sign = line[:1] if line[:1] in sides else sign
+            sides[sign].append(f"{line[1:]}\n")
+    return InputPart("".join(sides["+"]), "", label, "".join(sides["-"]), fingerprints)

@@ -13,15 +13,48 @@ ASSISTANT = "assistant"
 TOOL = "tool"
 SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
+SAID = "#said-"
+"""In the `source_id` of turns that readers of format 1 didn't make of a record: no capture of theirs counts them."""
+NO_NEWLINE = "\\ No newline at end of file"
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
+
+
+class InputPart(NamedTuple):
+    """A part of a tool call's input: a text in a language or, with `old`, the edit of `old` to `text`.
+
+    `fingerprints` are those of what was cut out of the part. (see `fingerprints.encode_fingerprints`)
+    """
+
+    text: str
+    language: str = ""
+    label: str = ""
+    old: str | None = None
+    fingerprints: str = ""
+
+    def as_text(self) -> str:
+        r"""Return the text, of an edit as the whole old text and then the whole new one, with signs.
+
+        >>> InputPart("b\n", old="a").as_text()
+        '-a\n\\ No newline at end of file\n+b'
+        """
+        return self.text if self.old is None else "\n".join((*_sign_lines("-", self.old), *_sign_lines("+", self.text)))
+
+
+def _sign_lines(sign: str, text: str) -> Iterator[str]:
+    if text:
+        yield from (f"{sign}{line}" for line in text.removesuffix("\n").split("\n"))
+        if not text.endswith("\n"):
+            yield NO_NEWLINE
 
 
 # A named tuple: long sessions have tens of thousands of turns.
 class Turn(NamedTuple):
     """One visible record of a session.
 
-    `at` is a canonical UTC time. `name` is the tool's, `input` its argument as one line. `source_id` is the harness's
-    id of the record, if it has one. `id` and `number` (from 1) come from `assign_ids`.
+    `at` is a canonical UTC time. `name` is the tool's, `input` the object of the call as one line, `parts` its whole
+    input. `fingerprints` are those of what was cut out of `text`. `source_id` is the harness's id of the record, if it
+    has one, `call_id` its id of a call, in the call and in its result. `id`, `number` (from 1) and `call`, the number
+    of the call that a result answers, come from `assign_ids`, which forgets `call_id`.
     """
 
     role: str
@@ -34,6 +67,20 @@ class Turn(NamedTuple):
     source_id: str | None = None
     id: str = ""
     number: int = 0
+    parts: tuple[InputPart, ...] = ()
+    call: int = 0
+    fingerprints: str = ""
+    call_id: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return the turn for a reader of JSON. `call` is null for a turn that answers none."""
+        names = ("number", "id", "role", "at", "name", "input", "error", "thinking", "text")
+        parts = [{name: getattr(part, name) for name in ("label", "language", "old", "text")} for part in self.parts]
+        return {**{name: getattr(self, name) for name in names}, "call": self.call or None, "parts": parts}
+
+    def count_chars(self) -> int:
+        """Return the number of characters of text and input, for bounds on memory."""
+        return len(self.text) + len(self.input) + sum(len(part.text) + len(part.old or "") for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +103,36 @@ class Watermark:
 
 
 def assign_ids(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
-    """Yield turns with number and id: a hash of the harness's id, else one that never matches across sessions."""
+    """Yield turns with number and id: a hash of the harness's id, else one that never matches across sessions.
+
+    A result without a call's id answers the call directly before it, if that has its name.
+    """
+    calls = dict[str, int]()
+    last: Turn | None = None
     for number, turn in enumerate(turns, 1):
-        turn_id = compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text}")
-        yield turn._replace(id=turn_id, number=number)
+        turn_id = compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text.rstrip(chr(10))}")
+        call = 0
+        if turn.role == TOOL:
+            follows = last and last.role == ASSISTANT and last.name == turn.name != "" and not turn.call_id
+            call = number - 1 if follows else calls.get(turn.call_id, 0)
+        elif turn.name and turn.call_id:
+            calls[turn.call_id] = number
+        last = turn
+        yield turn._replace(id=turn_id, number=number, call=call, call_id="")
 
 
 def renumber(turns: Iterable[Turn]) -> Iterator[Turn]:
     """Yield the turns numbered from 1 again, with their ids: some were taken out."""
-    return (turn._replace(number=number) for number, turn in enumerate(turns, 1))
+    calls = dict[int, int]()
+    for number, turn in enumerate(turns, 1):
+        if turn.role == ASSISTANT and turn.name:
+            calls[turn.number] = number
+        yield turn._replace(number=number, call=calls.get(turn.call, 0))
+
+
+def count_format_1_turns(turns: Iterable[Turn]) -> int:
+    """Return how many of these turns readers of format 1 made of the same records."""
+    return sum(SAID not in (turn.source_id or "") for turn in turns)
 
 
 def compute_turn_id(seed: str) -> str:
@@ -77,28 +145,23 @@ def compute_turn_id(seed: str) -> str:
 
 
 def find_first_new(
-    turns: Sequence[Turn], watermark: Watermark | None, sanitizer: str, captured_ids: Callable[[], Sequence[str]]
+    turns: Sequence[Turn], watermark: Watermark, *, is_same_reading: bool, captured_ids: Callable[[], Sequence[str]]
 ) -> int:
     """Return the position of the first turn outside all captures; `len(turns)` if nothing is new.
 
     New turns follow the last captured turn. If that turn is gone (rewritten, rolled back, a shorter prefix), they
-    follow the longest common prefix with `captured_ids()`, the ids of all captured turns.
+    follow the last turn that any capture holds, as `captured_ids()` lists them. Ids made from text change with the
+    sanitizer and the limits: if these were others at the capture (`is_same_reading` is False), the count decides.
     """
-    if watermark is None or watermark.last is None:
+    if watermark.last is None:
         return 0
     for position in range(len(turns) - 1, -1, -1):
         if turns[position].id == watermark.last:
             return position + 1
-    # Ids made from text change with the sanitizer. Then the count decides: a new sanitizer alone makes nothing new.
-    is_other = watermark.sanitizer != sanitizer
-    if is_other and turns and turns[0].source_id is None:
+    if not is_same_reading and turns and turns[0].source_id is None:
         return min(watermark.turns, len(turns))
-    common = 0
-    for turn, known in zip(turns, captured_ids(), strict=False):
-        if turn.id != known and not (is_other and turn.source_id is None):
-            break
-        common += 1
-    return common
+    known = frozenset(captured_ids())
+    return next((position + 1 for position in range(len(turns) - 1, -1, -1) if turns[position].id in known), 0)
 
 
 def parse_turn_range(text: str) -> tuple[int, int]:

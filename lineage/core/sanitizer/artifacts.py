@@ -1,9 +1,12 @@
 """Sanitizing committed artifacts again, under other rules. (spec: sanitization contract)."""
 
+from collections.abc import Iterable
+
 from lineage.core.base import naming
 from lineage.core.base.links import to_one_line
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, with_body
+from lineage.core.format.turns import InputPart
 from lineage.core.sanitizer.sanitizer import Sanitizer
 
 
@@ -30,13 +33,30 @@ def _sanitize_line(text: str, sanitizer: Sanitizer) -> str:
 
 
 def _sanitize_body(artifact: Artifact, sanitizer: Sanitizer) -> str:
-    siblings, newline, rest = str(artifact.body).partition("\n")
     if artifact.kind != naming.TRANSCRIPT:
+        siblings, newline, rest = str(artifact.body).partition("\n")
         return siblings + newline + sanitizer.sanitize(rest)
     turns = transcript.parse_turns(artifact.body)
     texts = sanitizer.sanitize_all([turn.text for turn in turns])
     clean = [
-        turn._replace(text=text, name=_sanitize_line(turn.name, sanitizer), input=_sanitize_line(turn.input, sanitizer))
+        turn._replace(
+            text=text,
+            name=_sanitize_line(turn.name, sanitizer),
+            input=_sanitize_line(turn.input, sanitizer),
+            parts=sanitize_parts(turn.parts, sanitizer),
+        )
         for turn, text in zip(turns, texts, strict=True)
     ]
-    return str(artifact.body) if clean == list(turns) else transcript.render_turns(siblings, clean)
+    return str(artifact.body) if clean == list(turns) else transcript.rerender_turns(artifact.body, clean)
+
+
+def sanitize_parts(parts: Iterable[InputPart], sanitizer: Sanitizer) -> tuple[InputPart, ...]:
+    """Return the parts of a call's input without secrets."""
+    return tuple(
+        part._replace(
+            text=sanitizer.sanitize(part.text),
+            label=sanitizer.sanitize(part.label),
+            old=sanitizer.sanitize_optional(part.old),
+        )
+        for part in parts
+    )

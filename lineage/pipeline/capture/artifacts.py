@@ -10,7 +10,7 @@ from lineage.core.format import sentence, transcript
 from lineage.core.format import summary as summaries
 from lineage.core.format.body import HASH_SCOPE, Body, hash_body
 from lineage.core.format.digest import Digest
-from lineage.core.format.documents import FALLBACK, SENTENCE_VERSION, Artifact, with_body
+from lineage.core.format.documents import FALLBACK, FORMAT, SENTENCE_VERSION, Artifact, with_body
 from lineage.core.format.turns import Turn, Watermark
 from lineage.core.sanitizer import Sanitizer
 from lineage.pipeline.capture.source import SessionSource
@@ -109,6 +109,7 @@ def _build_artifact(
         memory_sentence_version=SENTENCE_VERSION,
         memory_sentence_quality=sentence_and_quality[1],
         memory_sentence_generated_at=request.captured_at,
+        format=FORMAT,
         lane=request.lane,
         private=request.private,
         forked_from=source.forked_from,

@@ -12,9 +12,9 @@ from lineage.core.capture.capture import Capture
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format import transcript
-from lineage.core.format.documents import Artifact
+from lineage.core.format.documents import FORMAT, Artifact
 from lineage.core.format.job import Job
-from lineage.core.format.turns import Watermark, compute_turn_id
+from lineage.core.format.turns import Watermark, compute_turn_id, count_format_1_turns
 from lineage.core.sanitizer import MARKER
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture import session as sessions
@@ -77,12 +77,13 @@ def _find_same_compaction(
             continue
         turns, last, version = Watermark.from_list(artifact.watermark).as_list()
         body = render_compaction_body(source.summary or "", artifact.title, artifact.manifest_path)
-        if version == artifact.sanitizer_version == ws.rules.version:
-            is_same = [turns, last] == watermark.as_list()[:2] and body == artifact.body
+        if version == artifact.sanitizer_version == ws.rules.version and artifact.format == FORMAT:
+            is_same = last == watermark.last and body == artifact.body
         else:
             # Under other rules an id that was made from text is another one, and a marker stands for any text.
             parts = MARKER.split(ws.build_sanitizer().sanitize(str(artifact.body)))
-            is_same = turns == watermark.turns and (body == artifact.body or _has_in_order(body, parts))
+            old_count = count_format_1_turns(source.turns[: watermark.turns])
+            is_same = turns in (watermark.turns, old_count) and (body == artifact.body or _has_in_order(body, parts))
         if is_same:
             return artifact
     return None
@@ -173,7 +174,8 @@ def capture_recorded_compactions(
     for record in readable:
         before = capture.turns[: record.turns_before]
         # Thoughts that the transcript leaves out have no number.
-        if sum(ws.settings.transcript.thinking or not turn.thinking for turn in before) in captured_positions:
+        visible = [turn for turn in before if ws.settings.transcript.thinking or not turn.thinking]
+        if captured_positions & {len(visible), count_format_1_turns(visible)}:
             continue
         values = {"summary": record.summary, "trigger": record.trigger, "captured_at": record.at or at}
         request = parse_request(COMPACTION, {**payload, **values}, agent_id=None, now=ws.now)

@@ -12,7 +12,6 @@ from lineage.core.capture.request import COMPACTION, SESSION_END, Request
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.job import Job
-from lineage.core.format.turns import Watermark
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
@@ -227,11 +226,10 @@ def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:
     return Job(request.flow, request.token, request.captured_at, *sentence_and_quality, payload)
 
 
-def find_watermark(ws: Workspace, session: Session) -> Watermark | None:
-    """Return how far the newest capture with a transcript reaches, None without one."""
+def find_newest_transcript(ws: Workspace, session: Session) -> Artifact | None:
+    """Return the newest transcript that is there; its watermark says how far the captures reach."""
     paths = (naming.artifact_path(stem, naming.TRANSCRIPT) for stem in reversed(session.captures))
-    newest = next(filter(None, map(ws.documents.artifacts.get, paths)), None)
-    return Watermark.from_list(newest.watermark) if newest else None
+    return next(filter(None, map(ws.documents.artifacts.get, paths)), None)
 
 
 def list_captured_turn_ids(ws: Workspace, session: Session) -> list[str]:

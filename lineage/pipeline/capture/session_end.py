@@ -8,10 +8,10 @@ from lineage.core.base.naming import derive_session_token
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import Request
-from lineage.core.format.documents import Artifact
+from lineage.core.format.documents import FORMAT, Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.transcript import turn_texts
-from lineage.core.format.turns import Turn, find_first_new
+from lineage.core.format.turns import Turn, Watermark, find_first_new
 from lineage.extraction.digests import build_digest_and_candidates
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
@@ -63,9 +63,15 @@ def _select_new_turns(
     # A fork's transcript begins with its parent's turns; they stay the parent's.
     if not session.captures and source.forked_from:
         return source.turns[_count_inherited(ws, request.identity.agent_id, source) :]
-    watermark = sessions.find_watermark(ws, session)
+    newest = sessions.find_newest_transcript(ws, session)
+    if newest is None:
+        return source.turns
+    watermark = Watermark.from_list(newest.watermark)
     first = find_first_new(
-        source.turns, watermark, ws.rules.version, lambda: sessions.list_captured_turn_ids(ws, session)
+        source.turns,
+        watermark,
+        is_same_reading=(watermark.sanitizer, newest.format) == (ws.rules.version, FORMAT),
+        captured_ids=lambda: sessions.list_captured_turn_ids(ws, session),
     )
     return source.turns[first:]
 
@@ -79,7 +85,8 @@ def _count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int
         session = sessions.load_session(ws, derive_session_token(agent_id, parent))
         inherited.update(sessions.list_captured_turn_ids(ws, session))
         parent = session.manifest.forked_from if session.manifest else None
-    return next((n for n, turn in enumerate(source.turns) if turn.id not in inherited), len(source.turns))
+    # A turn in between may be newly read: what its parent holds ends with the last one that it holds.
+    return max((n + 1 for n, turn in enumerate(source.turns) if turn.id in inherited), default=0)
 
 
 def _finish_unchanged(

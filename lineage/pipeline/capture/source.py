@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, pairwise, tee
 from pathlib import Path
+from typing import Any
 
 from lineage.config import Settings
 from lineage.core.base.links import to_one_line
@@ -18,8 +19,9 @@ from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import transcript
 from lineage.core.format.sentence import strip_markup
-from lineage.core.format.turns import USER, Turn, assign_ids, renumber
+from lineage.core.format.turns import USER, InputPart, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
+from lineage.core.sanitizer.artifacts import sanitize_parts
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.harness import generic, load_adapter, validate_harness
 from lineage.workspace.paths import expand_home
@@ -67,12 +69,14 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
     removed = ws.documents.tombstones.read_removed_turns()
     hidden_positions: list[int] = []
     visible = _filter_visible(capture.turns, ws.settings, hidden_positions)
-    identified = assign_ids(_sanitize(visible, sanitizer, ws.settings), request.token)
+    identified = assign_ids(_sanitize(visible, sanitizer), request.token)
     removed_counts = Counter[str]()
     if removed:
         identified = renumber(_filter_removed(identified, removed, removed_counts))
     # The turns are lazy until here: the counts, positions and redactions below are complete only after this line.
-    turns = _hold_or_spill(identified, ws.scratch)
+    # Clipped last: a cut must hide no half of a secret from the rules, and changes no id.
+    limits = transcript.ClipLimits(ws.settings.transcript.max_result_chars, ws.settings.transcript.max_input_chars)
+    turns = _hold_or_spill((transcript.clip_turn(turn, limits) for turn in identified), ws.scratch)
     project = request.project or capture.project
     return SessionSource(
         turns=turns,
@@ -122,16 +126,14 @@ def _filter_removed(turns: Iterable[Turn], removed: Set[str], counts: Counter[st
             yield turn
 
 
-def _sanitize(turns: Iterable[Turn], sanitizer: Sanitizer, settings: Settings) -> Iterator[Turn]:
-    """Yield the turns sanitized and clipped, without empty ones. A secret split over two turns is found too."""
-    limits = transcript.ClipLimits(result=settings.transcript.max_result_chars)
+def _sanitize(turns: Iterable[Turn], sanitizer: Sanitizer) -> Iterator[Turn]:
+    """Yield the turns sanitized, without empty ones. A secret split over two turns is found too."""
     turns, ahead = tee(turns)
     for turn, text in zip(turns, sanitizer.iter_sanitized(turn.text for turn in ahead), strict=True):
-        clean = turn._replace(text=text, name=sanitizer.sanitize(turn.name), input=sanitizer.sanitize(turn.input))
-        # Clipped last: a cut must not hide half a secret from the rules.
-        clipped = transcript.clip_turn(clean, limits)
-        if clipped.text or clipped.name:
-            yield clipped
+        parts = sanitize_parts(turn.parts, sanitizer)
+        name, line = sanitizer.sanitize(turn.name), sanitizer.sanitize(turn.input)
+        if text.rstrip("\n") or to_one_line(name) or line.strip() or parts or turn.error:
+            yield turn._replace(text=text, name=name, input=line, parts=parts)
 
 
 def _hold_or_spill(turns: Iterable[Turn], scratch: Path | None) -> Sequence[Turn]:
@@ -140,7 +142,7 @@ def _hold_or_spill(turns: Iterable[Turn], scratch: Path | None) -> Sequence[Turn
     remaining = iter(turns)
     for turn in remaining:
         held.append(turn)
-        size += len(turn.text) + len(turn.input)
+        size += turn.count_chars()
         if size > _MAX_HELD_CHARS:
             return TurnsOnDisk(chain(held, remaining), scratch)
     return tuple(held)
@@ -174,7 +176,7 @@ class TurnsOnDisk(LazySequence[Turn]):
             # The file has no name, so its space is free once it is closed, also after a crash.
             weakref.finalize(self, self._file.close)
             for turn in turns:
-                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(tuple(turn))))
+                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(_to_plain(turn))))
             self._file.flush()
         except OSError as error:
             raise WorkspaceError(
@@ -193,4 +195,10 @@ class TurnsOnDisk(LazySequence[Turn]):
             data = memoryview(self._file.read(ends[-1] - ends[0]))
             for begin, end in pairwise(ends):
                 # marshal is safe here: the file is this process's own, and nobody else can open it.
-                yield Turn(*marshal.loads(data[begin - ends[0] : end - ends[0]]))
+                *fields, parts = marshal.loads(data[begin - ends[0] : end - ends[0]])
+                yield Turn(*fields)._replace(parts=tuple(InputPart(*part) for part in parts))
+
+
+def _to_plain(turn: Turn) -> tuple[Any, ...]:
+    """Return a turn as marshal takes it, with its parts at the end."""
+    return (*turn._replace(parts=()), tuple(map(tuple, turn.parts)))

@@ -105,10 +105,11 @@ def _check_artifact(artifact: Artifact, unknown: list[str]) -> None:
         raise FormatError(f"{artifact.path}: a key of no artifact: {unknown[0]!r}", hint=_HINT)
     if to_one_line(sentence) != sentence or count_words(sentence) > MAX_WORDS or len(sentence) > _MAX_SENTENCE_CHARS:
         raise FormatError(f"{artifact.path}: 'memory_sentence' is not one sentence", hint=_HINT)
-    if artifact.kind == naming.TRANSCRIPT:
-        siblings = transcript.extract_links(artifact.body)
-        if transcript.render_turns(siblings, transcript.parse_turns(artifact.body)) != str(artifact.body):
-            raise FormatError(f"{artifact.path}: holds something beside its turns", hint=_HINT)
+    is_transcript = artifact.kind == naming.TRANSCRIPT
+    if is_transcript and transcript.rerender_turns(artifact.body, transcript.parse_turns(artifact.body)) != str(
+        artifact.body
+    ):
+        raise FormatError(f"{artifact.path}: holds something beside its turns", hint=_HINT)
 
 
 def _check_manifest(manifest: Manifest, artifacts: tuple[Artifact, ...]) -> None:

@@ -37,7 +37,7 @@ def _list_sessions(ws: Workspace, call: WebCall) -> Any:
 def _list_turns(ws: Workspace, call: WebCall) -> Any:
     first, count = call.values["first"], call.values["count"]
     page = session_view.load_turn_page(ws, call.text("session"), first=first, count=count)
-    turns = [models.dump_turn(turn) for turn in page.turns]
+    turns = [turn.as_json() for turn in page.turns]
     return {"session": asdict(page.session), "first": page.first, "total": page.total, "turns": turns}
 
 

@@ -94,6 +94,7 @@ def list_texts(capture: Capture) -> list[tuple[str, str]]:
 
 def test_the_sample_session_reads_as_it_went() -> None:
     assert [(turn.role, turn.name, turn.input or turn.text.split("\n")[0]) for turn in read(MAIN).turns] == [
+        (USER, "", "/model opus"),
         (USER, "", "Please find why the parser drops the last line — and keep the naïve path. 日本語もOK 🧵"),
         (ASSISTANT, "", "I will look at the reader first."),
         (ASSISTANT, "Read", "/home/ada/demo/reader.py"),
@@ -106,6 +107,7 @@ def test_the_sample_session_reads_as_it_went() -> None:
         (USER, "", "screenshot"),
         (SYSTEM, "compaction", "This session is being continued from a previous conversation that ran out of context."),
         (ASSISTANT, "", "Continuing: patching the reader."),
+        (SYSTEM, "interruption", "The user interrupted."),
     ]
 
 
@@ -117,8 +119,8 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert capture.branches == ("main", "fix/reader")
     assert capture.started_at == "2026-10-02T09:00:01.037Z"
     assert capture.ended_at == "2026-10-02T09:00:24.888Z"
-    assert [(c.turns_before, c.trigger) for c in capture.compactions] == [(10, "auto")]
-    assert capture.skipped == {"API errors": 2, "bookkeeping": 12, "harness notes": 5, "hooks": 1, "unknown": 1}
+    assert [(c.turns_before, c.trigger) for c in capture.compactions] == [(11, "auto")]
+    assert capture.skipped == {"API errors": 2, "bookkeeping": 12, "harness notes": 3, "hooks": 1, "unknown": 1}
 
 
 def test_a_fork_has_the_ids_of_its_parent() -> None:
@@ -137,7 +139,7 @@ def test_a_message_that_is_split_over_lines_gives_a_turn_a_block_in_order(reader
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", "2026-10-02T09:01:00.000Z", thinking=True, source_id="u1"),
         Turn(ASSISTANT, "I look.", "2026-10-02T09:02:00.000Z", source_id="u2"),
-        Turn(ASSISTANT, "", "2026-10-02T09:03:00.000Z", name="Read", input="a.py", source_id="u3"),
+        Turn(ASSISTANT, "", "2026-10-02T09:03:00.000Z", name="Read", input="a.py", source_id="u3", call_id="toolu_1"),
     )
     assert capture.models == ("claude-opus-5",)
 
@@ -249,10 +251,78 @@ def test_a_result_keeps_the_indentation_of_its_first_line(reader: Reader) -> Non
     assert capture.turns[1].text == "     1→import os\n     2→"
 
 
-def test_text_beside_a_result_is_no_prompt(reader: Reader) -> None:
-    capture = reader(make_assistant(make_call("Read")), make_user([make_result("x"), make_text("Tool loaded.")]))
-    assert list_texts(capture) == [(ASSISTANT, "Read"), (TOOL, "x")]
-    assert capture.skipped == {"harness notes": 1}
+def test_text_beside_a_result_is_a_persons_unless_the_harness_wrote_it(reader: Reader) -> None:
+    call = make_assistant(make_call("Read"))
+    for note in ("Tool loaded.", "<system-reminder>Mind the tests.</system-reminder>"):
+        capture = reader(call, make_user([make_result("x"), make_text(note)]))
+        assert list_texts(capture) == [(ASSISTANT, "Read"), (TOOL, "x")]
+        assert capture.skipped == {"harness notes": 1}
+    typed = reader(call, make_user([make_result("x"), make_text("we are #169")]))
+    assert list_texts(typed) == [(ASSISTANT, "Read"), (TOOL, "x"), (USER, "we are #169")]
+    assert [turn.source_id for turn in typed.turns[1:]] == ["u2", "u2#said-1"]
+    assert typed.skipped == {}
+
+
+def test_the_reason_of_a_refusal_is_a_persons(reader: Reader) -> None:
+    refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+    note = "\n\nNote: The user's next message may contain a correction or preference."
+    for reason in (f"{refused}a branch first", f"{refused}a branch first{note}"):
+        capture = reader(make_user([make_result(reason, is_error=True)]))
+        assert list_texts(capture) == [(TOOL, reason), (USER, "a branch first")]
+    # A tool may print the same words.
+    assert list_texts(reader(make_user([make_result(f"{refused}x")]))) == [(TOOL, f"{refused}x")]
+
+
+def test_answers_to_the_agents_questions_are_a_persons(reader: Reader) -> None:
+    answers = {"Inline\nor embedded?": "Inline strings", "Which?": " "}
+    capture = reader(make_user([make_result("User has answered …")], toolUseResult={"answers": answers}))
+    assert list_texts(capture)[1:] == [(USER, "> Inline\n> or embedded?\n\nInline strings")]
+
+
+def test_what_follows_a_slash_command_is_a_persons(reader: Reader) -> None:
+    words = "<command-message>review</command-message>\n<command-name>/review</command-name>"
+    assert list_texts(reader(make_user(f"{words}\n<command-args> PR 12\nall of it </command-args>"))) == [
+        (USER, "/review PR 12\nall of it")
+    ]
+
+
+@pytest.mark.parametrize("words", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
+@pytest.mark.parametrize("as_blocks", [False, True])
+def test_an_interruption_is_noted_where_it_happened(words: str, as_blocks: bool, reader: Reader) -> None:
+    capture = reader(make_user([make_text(words)] if as_blocks else words))
+    assert list_texts(capture) == [(SYSTEM, "The user interrupted.")]
+
+
+def test_the_agents_own_plan_is_no_prompt(reader: Reader) -> None:
+    plan = "# Plan\n\n1. Do it"
+    capture = reader(make_user(f"Implement the following plan:\n\n{plan}", planContent=plan))
+    assert [(turn.role, turn.name, turn.source_id) for turn in capture.turns] == [(SYSTEM, "plan", "u1")]
+
+
+def make_queue_record(operation: str, content: str = "", minute: int = 1) -> Record:
+    record = {"type": "queue-operation", "operation": operation, "timestamp": f"2026-10-02T09:{minute:02}:00Z"}
+    return record | ({"content": content} if content else {})
+
+
+def test_what_is_typed_while_the_agent_works_is_a_persons(reader: Reader) -> None:
+    """Fails if a text that the agent was given in between is lost, or one that became a prompt comes twice."""
+    call, result = make_assistant(make_call("Read")), make_user([make_result("x")])
+    queued = make_queue_record("enqueue", "also the docs")
+    capture = reader(call, queued, result, make_queue_record("remove"), make_assistant(make_text("Yes.")))
+    assert list_texts(capture) == [(ASSISTANT, "Read"), (TOOL, "x"), (USER, "also the docs"), (ASSISTANT, "Yes.")]
+    assert capture.turns[2].at == "2026-10-02T09:01:00.000Z"
+    assert capture.turns[2].source_id == "queue-2026-10-02T09:01:00Z#said-1"
+    for middle in (
+        [make_queue_record("dequeue"), make_user("also the docs")],
+        [make_queue_record("popAll"), make_user("also the docs")],
+        [make_queue_record("remove"), make_user("also the docs")],
+    ):
+        capture = reader(call, queued, result, *middle, make_assistant(make_text("Yes.")))
+        assert list_texts(capture)[2:] == [(USER, "also the docs"), (ASSISTANT, "Yes.")]
+    for words in ("/model", "<task-notification>done</task-notification>"):
+        queued = make_queue_record("enqueue", words)
+        capture = reader(call, queued, result, make_queue_record("remove"), make_assistant(make_text("Yes.")))
+        assert list_texts(capture)[2:] == [(ASSISTANT, "Yes.")]
 
 
 def test_the_structured_twin_of_a_result_is_not_read(reader: Reader) -> None:
@@ -268,7 +338,7 @@ def test_the_structured_twin_of_a_result_is_not_read(reader: Reader) -> None:
     "words",
     [
         "<local-command-caveat>Below: a local command.</local-command-caveat>",
-        "<command-name>/model</command-name>\n<command-args>opus</command-args>",
+        "<command-name>/model</command-name>\n<command-args></command-args>",
         "<command-message>model</command-message>",
         "<local-command-stdout>Set model</local-command-stdout>",
         "<local-command-stderr>no</local-command-stderr>",
@@ -276,8 +346,6 @@ def test_the_structured_twin_of_a_result_is_not_read(reader: Reader) -> None:
         "<bash-stdout>a.py</bash-stdout>",
         "<bash-stderr></bash-stderr>",
         "<task-notification><task-id>b1</task-id></task-notification>",
-        "[Request interrupted by user]",
-        "[Request interrupted by user for tool use]",
         "  \n <command-name>/clear</command-name>",
     ],
 )
@@ -571,7 +639,7 @@ def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> Non
         ("lone-surrogate", ["bad \ud83d end"], 0),
         ("nul-bytes", ["Please find", "I will look"], 0),
         ("two-records-one-line", ["Please find", "I will look"], 0),
-        ("torn-inside-utf8", [], 1),
+        ("torn-inside-utf8", ["/model opus"], 1),
     ],
 )
 def test_a_damaged_sample_gives_what_is_whole(name: str, texts: list[str], damaged: int) -> None:
@@ -587,7 +655,7 @@ def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
 def test_a_torn_last_line_costs_that_line() -> None:
     whole, torn = read(MAIN), read(DATA / "damaged/torn-last-line.jsonl")
     assert torn.turns == whole.turns
-    assert torn.skipped == {"API errors": 2, "bookkeeping": 12, "damaged": 1, "harness notes": 5, "hooks": 1}
+    assert torn.skipped == {"API errors": 2, "bookkeeping": 12, "damaged": 1, "harness notes": 3, "hooks": 1}
 
 
 def test_a_file_of_values_that_are_no_records_is_an_error() -> None:

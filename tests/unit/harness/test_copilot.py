@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lineage.core.capture.capture import Capture, CompactionRecord
-from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.copilot import discover, list_roots, read
 
@@ -225,7 +225,8 @@ def test_calls_without_an_id_are_all_shown(reader: Reader) -> None:
 def test_a_tool_that_the_person_ran_shows_both_ends_with_its_result(reader: Reader) -> None:
     asked = make_event("tool.user_requested", toolCallId="t1", toolName="bash", arguments={"command": "git status"})
     capture = reader(asked, make_start_of_call("bash", command="git status"), make_completion("clean"))
-    assert capture.turns == (Turn(TOOL, "clean", format_minute(3), name="bash", input="git status", source_id="e3"),)
+    command = {"name": "bash", "input": "git status", "parts": (InputPart("git status", "bash"),)}
+    assert capture.turns == (Turn(TOOL, "clean", format_minute(3), source_id="e3", call_id="t1", **command),)
     assert capture.skipped == {"bookkeeping": 2}
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, USER, Turn, assign_ids
+from lineage.core.format.turns import ASSISTANT, USER, InputPart, Turn, assign_ids
 from lineage.errors import TranscriptError
 from lineage.harness.cursor import discover, list_roots, read
 from tests.support.workspace import end_session, open_memory_workspace
@@ -257,7 +257,13 @@ def test_a_message_gives_a_turn_a_block_in_order(reader: Reader) -> None:
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", thinking=True),
         Turn(ASSISTANT, "I look."),
-        Turn(ASSISTANT, "", name="Shell", input="ls"),
+        Turn(
+            ASSISTANT,
+            "",
+            name="Shell",
+            input="ls",
+            parts=(InputPart("ls", "bash"), InputPart('{\n  "description": "List"\n}', "json")),
+        ),
     )
 
 

@@ -60,8 +60,18 @@ def test_a_message_that_grows_gives_each_of_its_parts_once(reader: Reader) -> No
     assert capture.turns == (
         Turn(ASSISTANT, "Look\nat it", "2026-10-02T09:00:30.000Z", thinking=True, source_id="g#thought-0"),
         Turn(ASSISTANT, "I read it.", "2026-10-02T09:01:00.000Z", source_id="g"),
-        Turn(ASSISTANT, "", "2026-10-02T09:01:00.000Z", name="read_file", input="a.py", source_id="g#call-c1"),
-        Turn(TOOL, "import os", "2026-10-02T09:02:00.000Z", name="read_file", source_id="g#call-c1-result"),
+        Turn(
+            ASSISTANT,
+            "",
+            "2026-10-02T09:01:00.000Z",
+            name="read_file",
+            input="a.py",
+            source_id="g#call-c1",
+            call_id="c1",
+        ),
+        Turn(
+            TOOL, "import os", "2026-10-02T09:02:00.000Z", name="read_file", source_id="g#call-c1-result", call_id="c1"
+        ),
     )
     assert capture.skipped == {"bookkeeping": 1, "replayed": 1}
 

@@ -187,8 +187,8 @@ def test_a_content_is_a_turn_with_the_messages_time(reader: Reader) -> None:
     assert capture.turns == (
         Turn(ASSISTANT, "Hm.", AT, thinking=True, source_id="m0"),
         Turn(ASSISTANT, "I look.", AT, source_id="m0#1"),
-        Turn(ASSISTANT, "", AT, name="read", input="a", source_id="m0#2"),
-        Turn(TOOL, "import os", later, name="read", source_id="m1"),
+        Turn(ASSISTANT, "", AT, name="read", input="a", source_id="m0#2", call_id="t1"),
+        Turn(TOOL, "import os", later, name="read", source_id="m1", call_id="t1"),
     )
 
 

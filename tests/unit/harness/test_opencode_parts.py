@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.core.capture.capture import Capture, CompactionRecord
-from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.harness.opencode import read
 from tests.support.opencode import (
     AT,
@@ -61,8 +61,10 @@ def test_a_part_is_a_turn_with_its_id_and_time(reader: Reader) -> None:
     )
     assert capture.turns == (
         Turn(ASSISTANT, "Hm.", "2026-10-02T09:00:01.000Z", thinking=True, source_id="prt_1_1"),
-        Turn(ASSISTANT, "", "2026-10-02T09:00:02.000Z", name="edit", input="reader.py", source_id="prt_1_2"),
-        Turn(TOOL, "ok", "2026-10-02T09:00:03.000Z", name="edit", source_id="prt_1_2#result"),
+        Turn(ASSISTANT, "", "2026-10-02T09:00:02.000Z", name="edit", input="reader.py", source_id="prt_1_2")._replace(
+            parts=(InputPart("b", old="a"),), call_id="prt_1_2"
+        ),
+        Turn(TOOL, "ok", "2026-10-02T09:00:03.000Z", name="edit", source_id="prt_1_2#result", call_id="prt_1_2"),
         Turn(ASSISTANT, "Done.", AT, source_id="prt_1_3"),
     )
 

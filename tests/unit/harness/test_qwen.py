@@ -156,7 +156,9 @@ def test_a_record_gives_a_turn_a_part_with_ids_of_their_own(reader: Reader) -> N
     assert capture.turns == (
         Turn(ASSISTANT, "Look first.", "2026-10-02T09:01:00.000Z", thinking=True, source_id="u1"),
         Turn(ASSISTANT, "I look.", "2026-10-02T09:01:00.000Z", source_id="u1#1"),
-        Turn(ASSISTANT, "", "2026-10-02T09:01:00.000Z", name="read_file", input="a.py", source_id="u1#2"),
+        Turn(ASSISTANT, "", "2026-10-02T09:01:00.000Z", name="read_file", input="a.py", source_id="u1#2")._replace(
+            call_id="c1"
+        ),
     )
     assert capture.models == ("qwen4-coder",)
     assert SIGNATURE not in repr(capture)

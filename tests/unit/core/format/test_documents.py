@@ -104,9 +104,27 @@ def test_the_keys_stand_in_the_order_of_the_spec() -> None:
     )
 
 
-@each(("kind", "key"), EVERY_KEY)
+@each(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key != "format"])
 def test_a_missing_key_is_named(kind: str, key: str) -> None:
     refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], key), key)
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_document_without_a_format_has_the_first_and_keeps_it(kind: str) -> None:
+    data = altered(DOCUMENTS[kind], "format")
+    document = parse_document(data, DOCUMENTS[kind].path)
+    assert document == DOCUMENTS[kind]._replace(format=1)
+    assert serialize_document(document) == data
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_newer_format_is_refused_with_a_hint(kind: str) -> None:
+    refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], format=3), "format 3", "reads up to 2")
+    with pytest.raises(FormatError) as caught:
+        parse_document(altered(DOCUMENTS[kind], format=3), DOCUMENTS[kind].path)
+    assert "upgrade lineage" in (caught.value.hint or "")
+    for number in (0, True, "2", None):
+        refused(DOCUMENTS[kind], altered(DOCUMENTS[kind], format=number), "'format'")
 
 
 @each(("kind", "key"), EVERY_KEY)

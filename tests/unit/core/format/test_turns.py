@@ -24,7 +24,11 @@ class Captures:
         self.mark: Watermark | None = None
 
     def capture(self, source: Sequence[Turn], sanitizer: str = V1) -> list[Turn]:
-        start = find_first_new(source, self.mark, sanitizer, lambda: [turn.id for turn in self.turns])
+        start = 0
+        if self.mark:
+            ids = [turn.id for turn in self.turns]
+            is_same = self.mark.sanitizer == sanitizer
+            start = find_first_new(source, self.mark, is_same_reading=is_same, captured_ids=lambda: ids)
         new = list(source[start:])
         if new:
             self.turns += new

@@ -1,0 +1,97 @@
+"""A vault of every format that was released: it verifies, reindexes, grows by what is new alone, and forgets.
+
+Fails if a newer reader, renderer or limit makes what is captured look new, or if a key that format 1 lacks is required.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.core.format.documents import parse_document
+from lineage.pipeline.capture.session import UNCHANGED
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.search.search import search
+from lineage.workspace.workspace import Workspace
+from tests.golden.test_golden import GENERIC, claude_code
+from tests.support.workspace import compact_session, end_session, open_test_workspace, read_store
+
+FORMATS = Path(__file__).parent
+CLAUDE = "a245b4fc-b607-4c50-8566-ebe23264272f"
+
+
+@pytest.fixture(params=["format_1", "files"])
+def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A vault as a version of lineage left it, without any database."""
+    root = tmp_path / "workspace"
+    shutil.copytree(FORMATS / request.param, root)
+    return root
+
+
+def claude_payload(folder: Path, count: int, *more: str) -> dict[str, Any]:
+    source = folder / "session.jsonl"
+    source.write_text(claude_code(count) + "".join(more), encoding="utf-8")
+    return {"harness": "claude-code", "project": None, "transcript_path": str(source)}
+
+
+def list_files(ws: Workspace) -> set[str]:
+    return set(read_store(ws.documents.store))
+
+
+def test_it_verifies_reindexes_and_is_found(vault: Path) -> None:
+    with open_test_workspace(vault, now="2026-11-20T10:00:00.000Z") as ws:
+        before = read_store(ws.documents.store, "memory/")
+        reindex(ws)
+        assert verify(ws) == []
+        assert read_store(ws.documents.store, "memory/") == before
+        found = search(ws, "splitlines", agent_id="default", limit=1)
+        assert [hit.session_id for hit in found.hits] == ["generic-1"]
+
+
+def test_the_same_sources_again_are_nothing_new(vault: Path, tmp_path: Path) -> None:
+    with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
+        reindex(ws)
+        before = list_files(ws)
+        assert end_session(ws, "generic-1", transcript=GENERIC).status == UNCHANGED
+        assert end_session(ws, CLAUDE, **claude_payload(tmp_path, 10)).status == UNCHANGED
+        summary = "Goal: rename `parse`.\n\n- callers found\n- ![[embedded]] and <%* code %> do nothing here"
+        payload = claude_payload(tmp_path, 8)
+        assert compact_session(ws, CLAUDE, **payload, trigger="auto", summary=summary).status == UNCHANGED
+        assert list_files(ws) == before
+
+
+def test_it_grows_by_what_is_new(vault: Path, tmp_path: Path) -> None:
+    with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
+        reindex(ws)
+        said = {"role": "user", "text": "And the tests?", "at": "2026-11-20T10:30:00Z"}
+        for session, payload in (
+            ("generic-1", {"transcript": [*GENERIC, said]}),
+            (CLAUDE, claude_payload(tmp_path, 10, _make_prompt("And the tests?"))),
+        ):
+            result = end_session(ws, session, **payload)
+            assert (result.status, result.turns) == ("captured", 1)
+            body = ws.documents.store.read(result.transcript_path or "").data.decode()
+            assert "> And the tests?\n" in body
+            assert "format: 2\n" in body
+        assert verify(ws) == []
+
+
+def test_a_removal_leaves_nothing(vault: Path) -> None:
+    with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
+        reindex(ws)
+        for session in ("generic-1", CLAUDE, "review-1"):
+            remove(ws, session, reason="asked for")
+        left = read_store(ws.documents.store)
+        assert not any("--" in path for path in left)
+        assert {parse_document(data, path).kind for path, data in left.items() if path.startswith("memory/")} == {
+            "tombstone"
+        }
+        assert verify(ws) == []
+
+
+def _make_prompt(text: str) -> str:
+    record = claude_code(1).replace("000000000000", "000000000099", 1)
+    return record.replace("Rename `parse` to `read_all` in [[notes]] and run the tests, please. See #412.", text)
