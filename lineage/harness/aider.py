@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from lineage.core.capture.capture import Capture
@@ -40,16 +41,15 @@ def read(path: Path, session: str | None = None) -> Capture:
 
     Raise TranscriptError for files that are unreadable or foreign, and histories that lack the session.
     """
-    data = read_bytes(path)
-    sections = {section.session: section for section in _sections(path, data)}
-    if not sections and data.strip(_SPACE):
-        raise TranscriptError(f"no aider session in {path}", hint=_HINT)
+    sections = {section.session: section for section in _list_sections(path)}
     if not sections and session is None:
+        if read_bytes(path).strip(_SPACE):
+            raise TranscriptError(f"no aider session in {path}", hint=_HINT)
         return Capture(turns=())
-    name = adapter.choose_session(sections, session, f"the history {path}", _HINT)
+    section = sections[adapter.choose_session(sections, session, f"the history {path}", _HINT)]
     reader = _Reader()
-    reader.read_section(sections[name])
-    return reader.build_capture(session_id=name, project=str(path.resolve().parent))
+    reader.read_section(section, read_bytes(path, section.start, section.end))
+    return reader.build_capture(session_id=section.session, project=str(path.resolve().parent))
 
 
 def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
@@ -62,7 +62,7 @@ def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield the sessions of every `.aider.chat.history.md`, in file order. One without a heading is listed as such."""
     for item in adapter.list_files(root, (_NAME,)):
         try:
-            names = [section.session for section in _sections(item.path, read_bytes(item.path))]
+            names = [section.session for section in _list_sections(item.path)]
         except TranscriptError:
             names = []
         yield from [adapter.SessionLocation(item.path, name) for name in names] or [item]
@@ -70,27 +70,43 @@ def discover(root: Path) -> Iterator[adapter.SessionLocation]:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """The text after a session's heading. The last section of a file may still grow."""
+    """Where the text behind a session's heading lies. The last section of a file may still grow."""
 
     session: str
-    text: bytes
+    start: int
+    end: int
     is_last: bool
     has_preamble: bool
 
 
-def _sections(path: Path, data: bytes) -> Iterator[_Section]:
-    """Yield the sections. aider has no ids: path, heading and place among headings of the same second make one."""
+def _list_sections(path: Path) -> tuple[_Section, ...]:
+    """Return the sections of a history, found once while it stays as it is."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        read_bytes(path)  # which says why it can't be read
+        return ()
+    return _find_sections(path.resolve(), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+# An import reads the sessions of a history one after the other: each would cost as much as the whole history.
+@lru_cache(maxsize=8)
+def _find_sections(path: Path, *_state: int) -> tuple[_Section, ...]:
+    """Return the sections. aider has no ids: path, heading and place among headings of the same second make one."""
+    data = read_bytes(path)
     headings = list(_HEADING.finditer(data))
     starts = [heading.start() for heading in headings] + [len(data)]
     time_counts: Counter[str] = Counter()
+    sections = []
     for heading, end in zip(headings, starts[1:], strict=True):
         time = heading[1].decode()
         time_counts[time] += 1
-        identity = f"{path.resolve()}\n{time}\n{time_counts[time]}".encode("utf-8", "surrogateescape")
+        identity = f"{path}\n{time}\n{time_counts[time]}".encode("utf-8", "surrogateescape")
         stamp = time.replace(" ", "-").replace(":", "-")
         session = f"aider-{stamp}-{hashlib.sha256(identity).hexdigest()[:10]}"
         has_preamble = heading is headings[0] and bool(data[: starts[0]].strip(_SPACE))
-        yield _Section(session, data[heading.end() : end], end == len(data), has_preamble)
+        sections.append(_Section(session, heading.end(), end, end == len(data), has_preamble))
+    return tuple(sections)
 
 
 @dataclass(slots=True)
@@ -102,10 +118,10 @@ class _Reader(adapter.Collector):
     fence: str = ""
     has_breaks: bool | None = None
 
-    def read_section(self, section: _Section) -> None:
+    def read_section(self, section: _Section, text: bytes) -> None:
         if section.has_preamble:
             self.skip(adapter.UNKNOWN)
-        *lines, torn = section.text.split(b"\n")
+        *lines, torn = text.split(b"\n")
         for line in lines:
             self._add(line.decode("utf-8", errors="replace").rstrip("\r"))
         if not section.is_last:

@@ -9,8 +9,9 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lineage.errors import TranscriptError
 
@@ -29,9 +30,11 @@ def read_records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
         yield from _objects(text, skipped)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return a whole transcript file. Raise TranscriptError if it cannot be read."""
-    return b"".join(_lines(path))
+def read_bytes(path: Path, start: int = 0, end: int | None = None) -> bytes:
+    """Return the bytes of a transcript file from `start` to `end`. Raise TranscriptError if it cannot be read."""
+    with _open(path) as (file, size):
+        file.seek(start)
+        return file.read(max(0, (size if end is None else end) - start))
 
 
 def read_text(path: Path) -> str:
@@ -40,18 +43,23 @@ def read_text(path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
+    with _open(path) as (file, left):
+        for line in file:
+            yield line[:left]
+            left -= len(line)
+            if left <= 0:
+                return
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a regular file to read. Yield it with its size now: what the harness appends belongs to the next pass."""
     try:
         # A pipe or a device would block or never end.
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError("not a file")
         with path.open("rb") as file:
-            # The harness may append while we read: its new lines belong to the next pass.
-            left = os.fstat(file.fileno()).st_size
-            for line in file:
-                yield line[:left]
-                left -= len(line)
-                if left <= 0:
-                    return
+            yield file, os.fstat(file.fileno()).st_size
     except (OSError, ValueError) as error:
         reason, hint = getattr(error, "strerror", None) or error, "check the path, then run the command again"
         raise TranscriptError(f"cannot read the transcript {path}: {reason}", hint=hint) from error

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.errors import TranscriptError
+from lineage.harness import aider
 from lineage.harness.adapter import SessionLocation
 from lineage.harness.aider import discover, list_roots, read
+from lineage.harness.jsonl import read_bytes
 
 SAMPLE = Path(__file__).parents[2] / "data/aider/.aider.chat.history.md"
 HEADING = "\n# aider chat started at 2026-10-02 09:00:00\n\n"
@@ -64,6 +66,28 @@ def test_the_project_is_the_folder_of_the_history(reader: Reader, tmp_path: Path
 
 
 # Which session
+
+
+def test_the_sessions_of_a_history_are_found_once_and_each_is_read_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = tmp_path / ".aider.chat.history.md"
+    history.write_text("".join(f"{HEADING}#### Fix {number}  \n" for number in range(50)) + NEXT)
+    sizes = []
+
+    def count_bytes(path: Path, start: int = 0, end: int | None = None) -> bytes:
+        data = read_bytes(path, start, end)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setattr(aider, "read_bytes", count_bytes)
+    captures = read_sessions(history)
+    assert [capture.turns[0].text for capture in captures.values() if capture.turns] == [
+        f"Fix {number}" for number in range(50)
+    ]
+    assert sum(sizes) < 2 * history.stat().st_size
+    history.write_text(history.read_text() + "#### And one more  \n" + NEXT)
+    assert len(read_sessions(history)) == 52
 
 
 def test_an_id_says_when_the_session_began_and_differs_from_file_to_file(tmp_path: Path) -> None:
