@@ -43,7 +43,8 @@ def read_text(path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with _open(path) as (file, left):
+    with _open(path) as (file, size):
+        left = size
         for line in file:
             yield line[:left]
             left -= len(line)
