@@ -16,7 +16,7 @@ from lineage.index import schema
 from lineage.index.rows import COLUMNS
 
 _BATCH = 500
-_MARKUP = re.compile(r"^(?:## |~~~).*$", re.MULTILINE)
+_MARKUP = re.compile(r"^(?:## |> \[!|> ~~~|\^t-).*$", re.MULTILINE)
 _INSERT = f"insert into artifacts (id, {', '.join(COLUMNS)}) values (?{', ?' * len(COLUMNS)})"
 _INSERT_TEXT = "insert into search (rowid, title, sentence, body) values (?, ?, ?, ?)"
 _PIECE = 900

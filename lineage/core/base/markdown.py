@@ -36,6 +36,8 @@ _MARK = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# Most lines hold none of what a mark, a heading, a task, an address or code begins with.
+_RARE = re.compile(r"[\\\[<$%=#^~&@`]")
 # Headings inside of speech: the mark of one, and the line below a text that makes it one.
 _HEADING = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?=#{1,6}(?:[ \t]|$))")
 _UNDERLINE = re.compile(r"[ \t>]*(?=(?:=+|-+)$)")
@@ -84,9 +86,15 @@ def show_invisible(text: str) -> str:
     """
     inside = text.strip("\n")
     first = len(text) - len(text.lstrip("\n"))
-    shown = _VISIBLE.sub(lambda match: _escape_character(match[0]), inside)
+    shown = inside if _is_visible(inside) else _VISIBLE.sub(lambda match: _escape_character(match[0]), inside)
     newline = _escape_character("\n")
     return f"{newline * first}{shown}{newline * (len(text) - first - len(inside))}"
+
+
+def _is_visible(text: str) -> bool:
+    """Return True for most texts that need no escape, far faster than a search for one."""
+    has_blank_end = text.endswith((" ", "\t")) or " \n" in text or "\t\n" in text
+    return not has_blank_end and "⟦" not in text and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def restore_invisible(text: str) -> str:
@@ -102,13 +110,21 @@ def escape_prose(text: str) -> str:
     >>> escape_prose("see [[plan]] and `a[0]` in #work")
     'see \\[\\[plan]] and `a[0]` in \\#work'
     """
-    lines = show_invisible(text).split("\n")
-    return "\n".join(_escape_lines(lines))
+    shown = show_invisible(text)
+    return shown if _is_plain(shown) else "\n".join(_escape_lines(shown.split("\n")))
+
+
+def _is_plain(text: str) -> bool:
+    """Return True for texts that are the same as Markdown: no character of theirs could begin anything."""
+    has_mark = _RARE.search(text) or "::" in text or "://" in text or "www." in text.lower()
+    return not has_mark and not text.endswith("-") and "-\n" not in text
 
 
 def restore_prose(markdown: str) -> str:
     """Undo `escape_prose`."""
-    return restore_invisible("\n".join(_restore_lines(markdown.split("\n"))))
+    if "\\" in markdown or "`" in markdown or "~~~" in markdown:
+        markdown = "\n".join(_restore_lines(markdown.split("\n")))
+    return restore_invisible(markdown)
 
 
 def escape_line(line: str) -> str:
@@ -140,7 +156,7 @@ def _unescape_character(match: re.Match[str]) -> str:
 
 
 def _escape_template(text: str) -> str:
-    return _TEMPLATE.sub("⟦U+0025⟧", text)
+    return _TEMPLATE.sub("⟦U+0025⟧", text) if "<%" in text else text
 
 
 def _escape_lines(lines: Sequence[str]) -> Iterator[str]:
@@ -250,6 +266,8 @@ def _holds_table(lines: Sequence[str], start: int) -> bool:
 
 
 def _escape_line(line: str, has_table: bool) -> str:
+    if _is_plain(line):
+        return line
     start = _UNDERLINE.match(line) or _HEADING.match(line)
     if start:
         head = start.end()

@@ -214,7 +214,8 @@ def _render_fence(text: str, info: str, fingerprints: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return "".join(f"> {line}\n" if line else ">\n" for line in text.split("\n"))
+    # No line ends in a blank: those of texts are escaped.
+    return f"> {text}\n".replace("\n", "\n> ").replace("> \n", ">\n")[:-2]
 
 
 def parse_turns(body: Body) -> Sequence[Turn]:
@@ -227,8 +228,8 @@ def extract_texts(body: Body) -> Sequence[tuple[int, str]]:
     if transcript_v1.is_format_1(body):
         return transcript_v1.extract_texts(body)
     if isinstance(body, str):
-        return turn_texts(iter_turns(body))
-    return Replayable(lambda: map(_to_text, iter_turns(body)))
+        return turn_texts(_iter_identified(body))
+    return Replayable(lambda: map(_to_text, _iter_identified(body)))
 
 
 def turn_texts(turns: Iterable[Turn]) -> Sequence[tuple[int, str]]:
@@ -319,22 +320,24 @@ def _parse_callout(head: re.Match[str], block: str, request: str) -> Iterator[tu
     number = _NUMBER.fullmatch(_SEPARATOR.join(filter(None, fields)))
     if not number:
         return
-    turn = Turn(_ROLE_OF.get(kind, ASSISTANT), "", number[2], number=int(number[1]))
-    turn = _parse_fields(turn, number[3] or "")
-    if kind in _FOLDED:
-        yield from _parse_content(turn, lines)
-    else:
-        yield turn._replace(text=restore_prose("\n".join(lines))), 0
+    text = "" if kind in _FOLDED else restore_prose("\n".join(lines))
+    name, line, error, thinking, call = _parse_fields(number[3] or "")
+    role = _ROLE_OF.get(kind, ASSISTANT)
+    turn = Turn(role, text, number[2], name, line, error, thinking, None, "", int(number[1]), (), call)
+    yield from _parse_content(turn, lines) if kind in _FOLDED else [(turn, 0)]
 
 
-def _parse_fields(turn: Turn, text: str) -> Turn:
-    fields = deque(text.split(_SEPARATOR) if text else ())
+def _parse_fields(text: str) -> tuple[str, str, bool, bool, int]:
+    """Return the tool's name, its input, whether it failed, whether it is a thought, and the call it answers."""
+    if not text:
+        return "", "", False, False, 0
+    fields = deque(text.split(_SEPARATOR))
     thinking, error = _take(fields, _THINKING), _take(fields, _ERROR)
     call = int(fields.popleft().removeprefix("of ")) if fields and _ANSWERS.fullmatch(fields[0]) else 0
     if fields and _COUNTS.fullmatch(fields[-1]):
         fields.pop()
     name, line = (restore_prose(fields.popleft()) if fields else "" for _ in range(2))
-    return turn._replace(thinking=thinking, error=error, call=call, name=name, input=line)
+    return name, line, error, thinking, call
 
 
 def _take(fields: deque[str], word: str) -> bool:
@@ -373,7 +376,10 @@ def _parse_content(turn: Turn, lines: Sequence[str]) -> Iterator[tuple[Turn, int
 
 def _parse_fence(lines: Sequence[str], start: int, fence: str) -> tuple[str, str, int]:
     """Return the text of a fence, its fingerprints, and the position behind it."""
-    end = next((place for place in range(start, len(lines)) if lines[place] == fence), len(lines))
+    try:
+        end = lines.index(fence, start)
+    except ValueError:
+        end = len(lines)
     text = restore_invisible("\n".join(lines[start:end]))
     comment = _FINGERPRINTS.fullmatch(lines[end + 1]) if end + 1 < len(lines) else None
     return text, comment[1] if comment else "", end + 1 + bool(comment)
