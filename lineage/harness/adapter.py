@@ -21,6 +21,7 @@ from lineage.core.format.turns import SYSTEM, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.json_values import JsonObject, as_string
 from lineage.harness.jsonl import DAMAGED, read_records
+from lineage.harness.words import name_words
 
 FOREIGN_HINT = "is it another harness's? name it with `--harness`"
 MAX_BUFFERED_CHARS = 1 << 23
@@ -222,6 +223,11 @@ class Collector:
         for index, turn in enumerate(list(turns)):
             source = f"{record_id}#{index}" if record_id and index else record_id
             self.buffer.append(turn._replace(at=at, source_id=source))
+
+    def append_words(self, words: Iterable[Turn], at: str | None, record_id: str | None) -> None:
+        """Add a person's words in a record of something else, or the note of an interruption."""
+        for turn in name_words(words, record_id):
+            self.buffer.append(turn._replace(at=at))
 
     def add_compaction(self, summary: Any, at: str | None, trigger: str | None = None) -> Iterator[Turn]:
         """Note a compaction. Yield the turn of its summary if the harness kept one."""

@@ -20,6 +20,7 @@ from lineage.harness.claude_records import SpilledResults, discover, list_roots,
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.words import INTERRUPTION
 
 __all__ = ["discover", "list_roots", "read"]
 
@@ -101,7 +102,7 @@ class _Reader(Collector):
             source_id = f"{uuid}#{index}" if uuid and index else uuid or None
             self._append_turn(turn, at, source_id)
         for number, turn in enumerate(words, 1):
-            self._append_turn(turn, at, f"{uuid}{SAID}{number}" if uuid else None)
+            self._append_turn(turn, at, f"{uuid}{SAID}{number}")
         if not turns and kind in ("system", "progress", "attachment"):
             reason = records.SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN)
             self.skip(reason if kind == "system" else BOOKKEEPING)
@@ -146,11 +147,11 @@ class _Reader(Collector):
             ):
                 yield Turn(USER, reason)
         if results:
-            yield from (Turn(USER, answer) for answer in records.list_answers(record))
+            yield from records.list_answers(record)
         others = [block for block in blocks if block not in results]
         text = strip_injections(_join(others))
         if text.startswith(records.INTERRUPTED):
-            yield Turn(SYSTEM, "The user interrupted.", name="interruption")
+            yield INTERRUPTION
         elif command := records.parse_command(text):
             yield Turn(USER, command)
         elif results and text and records.is_prompt(record, text):
@@ -183,7 +184,7 @@ class _Reader(Collector):
         yield from map(self._result, results)
         text = "" if results else strip_injections(self._text(content))
         if text and records.is_prompt(record, text):
-            is_plan = records.is_plan(record)
+            is_plan = records.is_plan(record, text)
             yield Turn(SYSTEM, text, name="plan") if is_plan else Turn(USER, text)
         elif not has_words and (not results or len(results) < len(blocks)):
             self.skip(NOTES)

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lineage.core.format.turns import Turn
 from lineage.harness.adapter import BOOKKEEPING, SessionLocation, list_files
 from lineage.harness.json_values import as_mapping, as_string, measure_base64
 from lineage.harness.text import format_omission
+from lineage.harness.words import build_answer_turn
 
 CHAINED_KINDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
 BOOKKEEPING_KINDS = frozenset({
@@ -36,6 +38,8 @@ SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.from
 INTERRUPTED = "[Request interrupted by user"
 _REFUSAL = "To tell you how to proceed, the user said:\n"
 _REFUSAL_NOTE = "\n\nNote: The user's next message"
+# What older versions wrote, without the plan beside it.
+_PLAN = "Implement the following plan:\n\n#"
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>.*?<command-args>(.*?)</command-args>", re.DOTALL)
 # Texts in the user's role that the harness wrote.
 _WRAPPERS = (
@@ -133,9 +137,9 @@ def is_prompt(record: dict[str, Any], text: str) -> bool:
     return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
 
 
-def is_plan(record: dict[str, Any]) -> bool:
+def is_plan(record: dict[str, Any], text: str) -> bool:
     """Return whether a prompt hands the agent's own plan back to it, once the person has accepted it."""
-    return bool(as_string(record.get("planContent")))
+    return bool(as_string(record.get("planContent"))) or text.startswith(_PLAN)
 
 
 def parse_command(text: str) -> str:
@@ -150,12 +154,14 @@ def parse_refusal(text: str) -> str:
     return reason.partition(_REFUSAL_NOTE)[0].strip()
 
 
-def list_answers(record: dict[str, Any]) -> Iterator[str]:
+def list_answers(record: dict[str, Any]) -> Iterator[Turn]:
     """Yield the person's answers in a record of the agent's questions, each below its question."""
-    for question, answer in as_mapping(as_mapping(record.get("toolUseResult")).get("answers")).items():
-        if as_string(answer).strip():
-            quoted = "\n".join(f"> {line}" for line in question.split("\n"))
-            yield f"{quoted}\n\n{answer.strip()}"
+    result = as_mapping(record.get("toolUseResult"))
+    notes = as_mapping(result.get("annotations"))
+    for question, answer in as_mapping(result.get("answers")).items():
+        note = as_string(as_mapping(notes.get(question)).get("notes"))
+        if text := "\n".join(filter(str.strip, (as_string(answer), note))):
+            yield build_answer_turn(question, text)
 
 
 def extract_block_text(block: Any) -> str | None:

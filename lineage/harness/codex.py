@@ -19,6 +19,7 @@ from lineage.harness.codex_turns import CodexThread, CodexTurns
 from lineage.harness.json_values import as_mapping, as_string, decode_json, format_media_note
 from lineage.harness.jsonl import read_bytes, read_records
 from lineage.harness.text import strip_injections
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers
 
 REPEATED = "repeated"
 INHERITED = "inherited"
@@ -65,6 +66,7 @@ class _Reader(Collector):
         self.turns = CodexTurns(self.thread, self.buffer)
         self.at: str | None = None
         self.calls: dict[str, str] = {}
+        self.questions: dict[str, Any] = {}
         self.failures: set[str] = set()
         self.has_prompt = False
 
@@ -139,6 +141,8 @@ class _Reader(Collector):
                 # Images that the model made come with their call.
                 image = format_media_note("image/png", item["result"]) if as_string(item.get("result")) else ""
                 self._append_call(call_id, call._replace(text=image))
+                if call.name in QUESTION_TOOLS:
+                    self.questions[call_id] = decode_json(item.get("arguments"))
             case _ if kind in records.RESULT_KINDS:
                 self._add_result(as_string(item.get("call_id")), item.get("output"))
             case _:
@@ -183,6 +187,9 @@ class _Reader(Collector):
         name = self.calls.get(call_id, "tool")
         turn = Turn(TOOL, strip_injections(text), name=name, error=error, call_id=call_id)
         self._append(turn, call_id and f"{call_id}/output")
+        if call_id in self.questions:
+            answers = list_answers(self.questions.pop(call_id), text)
+            self.turns.append_words((answer._replace(at=self.at) for answer in answers), call_id)
 
     def _add_compaction(self, payload: dict[str, Any]) -> None:
         """Add a compaction. A remote one has an encrypted summary; `replacement_history` repeats old messages."""
@@ -204,6 +211,8 @@ class _Reader(Collector):
             case "thread_rolled_back" if isinstance(event.get("num_turns"), int):
                 count = event["num_turns"]
                 self._append(Turn(SYSTEM, f"[rolled back by {count} prompt{'s' * (count != 1)}]", name="rollback"))
+            case "turn_aborted" if event.get("reason") == "interrupted":
+                self.turns.append_words([INTERRUPTION._replace(at=self.at)], as_string(event.get("turn_id")))
             case "task_started" | "turn_started":
                 self.thread.update_context(event)
                 self.skip(BOOKKEEPING)

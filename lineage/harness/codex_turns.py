@@ -5,11 +5,13 @@ A turn is kept once if two records repeat it, under an id that a fork's copies s
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from lineage.core.format.turns import Turn
 from lineage.harness.adapter import TurnBuffer
 from lineage.harness.json_values import as_mapping, as_string
+from lineage.harness.words import name_words
 
 _DIGEST_CHARS = 24
 _PAGINATED = "paginated"
@@ -85,6 +87,11 @@ class CodexTurns:
         """Add a turn after the pending ones. `record_id` is the harness's id of its record, "" for none."""
         self.flush_pending()
         self._append_turn(turn, record_id)
+
+    def append_words(self, words: Iterable[Turn], record_id: str) -> None:
+        """Add a person's words in a record of something else. Pending turns stay pending."""
+        for turn in name_words(words, f"{self._thread.root_id}/{record_id}"):
+            self.buffer.append(turn)
 
     def add_pending(self, turn: Turn, record_id: str) -> None:
         """Hold a user message until an event shows the text that the user typed."""

@@ -15,6 +15,7 @@ from lineage.harness import adapter
 from lineage.harness.json_values import as_list, as_mapping, as_string, format_media_note
 from lineage.harness.text import format_omission, strip_injections
 from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers
 
 _LOG = "events.jsonl"
 # The first words of event types: a new type of a known family is still Copilot's.
@@ -54,10 +55,11 @@ def discover(root: Path) -> Iterator[adapter.SessionLocation]:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call: its name, and the arguments for its result if no turn of the agent shows them."""
+    """A tool call: its name, the arguments for its result if no turn of the agent shows them, those of a question."""
 
     name: str
     arguments: Any = None
+    question: Any = None
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ class _Reader(adapter.Collector):
         if not self.check_replay(record_id):
             at = self.record_time(record.get("timestamp"))
             self.append(self._turns_of(kind, data, at), at, record_id)
+            self.append_words(self._words_of(kind, data), at, record_id)
 
     def _turns_of(self, kind: str, data: dict[str, Any], at: str | None) -> Iterator[Turn]:
         match kind:
@@ -101,11 +104,24 @@ class _Reader(adapter.Collector):
                 yield self._result(data)
             case "session.compaction_complete" if data.get("success") is not False:
                 yield from self.add_compaction(data.get("summaryContent"), at, as_string(data.get("trigger")) or None)
+            case "abort":
+                return  # a note among the words
             case "system.message" | "system.notification" | "skill.invoked":
                 self.skip(adapter.NOTES)
             case _:
                 self._note(kind, data)
                 self.skip(adapter.BOOKKEEPING)
+
+    def _words_of(self, kind: str, data: dict[str, Any]) -> Iterator[Turn]:
+        """Yield what a person said to a question, a request for permission or a plan; the note of an interruption."""
+        reason = as_string(data.get("feedback")) or as_string(as_mapping(data.get("result")).get("feedback"))
+        if kind in ("permission.completed", "exit_plan_mode.completed") and reason.strip():
+            yield Turn(USER, reason.strip())
+        elif kind == "tool.execution_complete" and (call := self.calls.get(as_string(data.get("toolCallId")))):
+            if call.name in QUESTION_TOOLS:
+                yield from list_answers(call.question, as_mapping(data.get("result")).get("content"))
+        elif kind == "abort":
+            yield INTERRUPTION
 
     def _prompt(self, data: dict[str, Any]) -> Iterator[Turn]:
         """Yield a prompt as a person typed it: `content`, not the form for the model."""
@@ -145,7 +161,7 @@ class _Reader(adapter.Collector):
             yield Turn(ASSISTANT, text, thinking=True)
 
     def _call(self, call_id: Any, name: Any, arguments: Any) -> Turn:
-        call = _Call(as_string(name) or "tool")
+        call = _Call(as_string(name) or "tool", question=arguments if as_string(name) in QUESTION_TOOLS else None)
         self._register_call(call_id, call)
         return build_call_turn(name, arguments, call_id)
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SAID, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import genai
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.genai import as_parts, extract_text, get_object
 from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json
 from lineage.harness.jsonl import DAMAGED, read_records, read_text
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons, name_words
 
 _PREFIX = "session-"
 _SUFFIXES = (".json", ".jsonl")
@@ -268,6 +269,10 @@ class _Reader(Collector):
                 turn = turn._replace(call_id=as_string(call.get("id")))
                 turn = turn if turn.text else turn._replace(text=as_string(call.get("resultDisplay")).strip("\n"))
                 yield from self._emit(f"{key}-result", turn, message, call)
+                if status == "cancelled":
+                    yield from self._emit(f"{message['id']}{SAID}1", INTERRUPTION, message, call)
+                for words in name_words(_list_words(call, turn.text), key):
+                    yield from self._emit(words.source_id or "", words, message, call)
 
     def _emit_text(self, message: dict[str, Any], role: str, text: str) -> Iterator[Turn]:
         """Yield a message's new text: the first under the message's id, later ones numbered."""
@@ -285,6 +290,13 @@ class _Reader(Collector):
             self.emitted_ids.add(source_id)
             times = (to_utc_or_none(record.get("timestamp")) for record in reversed(timed))
             yield turn._replace(at=next(filter(None, times), None), source_id=source_id)
+
+
+def _list_words(call: dict[str, Any], result: str) -> Iterator[Turn]:
+    """Yield what a person said in the result of a call."""
+    if as_string(call.get("name")) in QUESTION_TOOLS:
+        yield from list_answers(call.get("args"), result)
+    yield from list_reasons(result)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -17,6 +17,8 @@ from lineage.harness.json_values import JsonObject, as_mapping, as_string, forma
 from lineage.harness.text import format_omission, strip_injections
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
+# Around what came from outside, a tool's result for one.
+_UNTRUSTED = ("<untrusted_context>\n", "\n</untrusted_context>")
 # At the start of a line: prose and code may mention the tag.
 _SNAPSHOT = re.compile(r"^[ \t]*<state_snapshot>", re.MULTILINE)
 _SNAPSHOT_END = "</state_snapshot>"
@@ -120,6 +122,8 @@ def _text(part: Any) -> str | None:
 
 def _strip_wrappers(text: str) -> str:
     """Return the text without a block of the harness or a hook at either end."""
+    if text.startswith(_UNTRUSTED[0]) and text.endswith(_UNTRUSTED[1]):
+        text = text[len(_UNTRUSTED[0]) : -len(_UNTRUSTED[1])]
     for name in _WRAPPERS:
         opening, closing = f"<{name}>", f"</{name}>"
         if text.lstrip().startswith(opening) and closing in text:

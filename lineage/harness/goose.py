@@ -4,6 +4,7 @@ A turn is one content of a message. Messages are only ever appended: a compactio
 the last prompt, and hides the older messages from the agent.
 """
 
+import json
 import re
 import sqlite3
 from collections import Counter
@@ -28,10 +29,12 @@ from lineage.harness.jsonl import DAMAGED, read_text
 from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.words import INTERRUPTION, build_answer_turn
 
 _TABLES = frozenset({"sessions", "messages"})
 _SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})
 _INTERACTION_TYPES = frozenset({"toolConfirmationRequest", "actionRequired", "redactedThinking"})
+_INTERRUPTED = "Interrupted by the user"
 _DATABASE = "sessions.db"
 _HEAD_BYTES = 4096
 # `working_dir` precedes the messages, so a few KB show whether a file is an export.
@@ -168,7 +171,9 @@ class _Reader(adapter.Collector):
         else:
             self.prompt = _prompt(message) if message["role"] == USER else self.prompt
             for content in message["content"]:
-                self.append(self._turns_of(message["role"], as_mapping(content)), at, self._source(message))
+                source = self._source(message)
+                self.append(self._turns_of(message["role"], as_mapping(content)), at, source)
+                self.append_words(_words_of(as_mapping(content)), at, source)
 
     def _source(self, message: JsonObject) -> str | None:
         """Return the id of a message's next content: the first takes the message's own."""
@@ -224,6 +229,16 @@ class _Reader(adapter.Collector):
         error = as_mapping(value).get("isError") is True
         text = "\n".join(filter(None, map(_content_text, map(as_mapping, blocks))))
         return Turn(TOOL, strip_injections(text), name=name, error=error, call_id=call_id)
+
+
+def _words_of(content: JsonObject) -> Iterator[Turn]:
+    """Yield what a person filled in for a tool, and the note of an interruption."""
+    data = as_mapping(content.get("data"))
+    if content.get("type") == "actionRequired" and data.get("actionType") == "elicitationResponse":
+        for name, value in as_mapping(data.get("user_data")).items():
+            yield build_answer_turn(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    elif as_string(as_mapping(content.get("toolResult")).get("error")).startswith(_INTERRUPTED):
+        yield INTERRUPTION
 
 
 def _is_hidden(message: JsonObject) -> bool:

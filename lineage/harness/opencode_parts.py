@@ -16,6 +16,7 @@ from lineage.harness.adapter import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Col
 from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, format_media_note, parse_epoch
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons, name_words
 
 REVERTED = "reverted"
 
@@ -27,6 +28,7 @@ _WORK_KINDS = frozenset({"assistant", "shell", "compaction"})
 _END_STATES = frozenset({"completed", "failed", "error", "cancelled", "interrupted"})
 # OpenCode's title of a session until a model finds one.
 _DEFAULT_TITLE = re.compile(r"(?:New|Child) session - \d{4}-")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)+)"', re.DOTALL)
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*,")
 
 
@@ -129,6 +131,8 @@ class _Reader(Collector):
             else:
                 for turn in self._turns_of(kind, part, at):
                     self.buffer.append(turn)
+        if as_mapping(body.get("error")).get("name") == "MessageAbortedError":
+            self.append_words([INTERRUPTION], at, as_string(body.get("id")))
 
     def _turns_of(self, role: str, part: JsonObject, at: str | None) -> Iterator[Turn]:
         kind, source_id = as_string(part.get("type")), as_string(part.get("id")) or None
@@ -152,7 +156,7 @@ class _Reader(Collector):
         if part.get("synthetic") or part.get("ignored"):
             self.skip(NOTES)
             return ""
-        text = strip_injections(text) if role == USER else text.strip("\n")
+        text = _strip_quotes(strip_injections(text)) if role == USER else text.strip("\n")
         if not text.strip():
             self.skip(NOTES if role == USER else BOOKKEEPING)
             return ""
@@ -172,6 +176,8 @@ class _Reader(Collector):
             result_id = f"{source_id}#result" if source_id else None
             turn = Turn(TOOL, self._output(state), ended, name=name, error=status == "error", source_id=result_id)
             yield turn._replace(call_id=as_string(call_id))
+            words = list_answers(state.get("input"), state.get("metadata")) if name in QUESTION_TOOLS else ()
+            yield from name_words((said._replace(at=ended) for said in (*words, *list_reasons(turn.text))), source_id)
 
     def _output(self, state: JsonObject) -> str:
         texts = [as_string(state.get("output"))]
@@ -221,6 +227,12 @@ class _Reader(Collector):
             self.buffer.append(Turn(USER, text, at, source_id=source_id))
         else:
             self.skip(NOTES)
+
+
+def _strip_quotes(text: str) -> str:
+    """Return a prompt without the quotes that `opencode run` puts around an argument of several words."""
+    quoted = _QUOTED.fullmatch(text)
+    return quoted[1].replace('\\"', '"') if quoted and " " in text else text
 
 
 def _with_part_id(message: JsonObject, index: int, part: Any) -> Any:

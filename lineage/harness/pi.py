@@ -13,9 +13,10 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
-from lineage.harness.json_values import as_blocks, as_mapping, as_string, format_media_note
+from lineage.harness.json_values import as_blocks, as_list, as_mapping, as_string, format_media_note
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers
 
 _BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf"})
 _ROLES = frozenset({
@@ -69,6 +70,7 @@ class _Reader(Collector):
     entry_count: int = 0
     name: str = ""
     seen_texts: set[str] = field(default_factory=set)
+    questions: dict[str, Any] = field(default_factory=dict)
 
     def add(self, record: dict[str, Any]) -> None:
         kind = _kind(record)
@@ -86,6 +88,7 @@ class _Reader(Collector):
             self.recognized_count += kind == "message"
             at = self.record_time(record.get("timestamp"))
             self.append(self._turns_of(kind, record, at), at, entry)
+            self.append_words(self._words_of(as_mapping(record.get("message"))), at, entry)
 
     def _id(self, record: dict[str, Any]) -> str | None:
         """Return an id of the entry across files; version 1 has none, so the entry's place takes part."""
@@ -110,6 +113,17 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING)
             case _:
                 self.skip(BOOKKEEPING)
+
+    def _words_of(self, message: dict[str, Any]) -> Iterator[Turn]:
+        """Yield what a person said to a tool's question, and the note that the person stopped the agent."""
+        if message.get("stopReason") == "aborted":
+            yield INTERRUPTION
+        for block in map(as_mapping, as_list(message.get("content"))):
+            if block.get("type") == "toolCall" and as_string(block.get("name")) in QUESTION_TOOLS:
+                self.questions[as_string(block.get("id"))] = block.get("arguments")
+        if message.get("role") == "toolResult" and as_string(message.get("toolName")) in QUESTION_TOOLS:
+            question = self.questions.get(as_string(message.get("toolCallId")))
+            yield from list_answers(question, self._text(message.get("content")))
 
     def _message(self, message: dict[str, Any], at: str | None) -> Iterator[Turn]:
         match message["role"]:

@@ -16,6 +16,7 @@ from lineage.harness import genai
 from lineage.harness.adapter import BOOKKEEPING, NOTES, SUB_AGENT, UNKNOWN, Collector, SessionLocation, list_files
 from lineage.harness.genai import as_parts, extract_text, get_object
 from lineage.harness.json_values import as_mapping, as_string
+from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons
 
 _MESSAGES = frozenset({"user", "assistant", "tool_result"})
 _PROMPT_SUBTYPES = frozenset({"", "mid_turn_user_message", "realtime_message"})
@@ -58,6 +59,7 @@ class _Reader(Collector):
     is_sub_agent: bool | None = None
     title: str | None = None
     calls: dict[str, str] = field(default_factory=dict)
+    questions: dict[str, Any] = field(default_factory=dict)
     visible_counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -85,6 +87,7 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING)
             if uuid:
                 self.visible_counts[uuid] = len(turns)
+            self.append_words(self._words_of(kind, record, turns), at, uuid)
 
     def _turns_of(self, kind: str, record: dict[str, Any], at: str | None) -> Iterator[Turn]:
         content = as_parts(get_object(record, "message").get("parts"))
@@ -120,6 +123,8 @@ class _Reader(Collector):
             if call := get_object(part, "functionCall"):
                 turn = genai.build_call_turn(call)
                 self.calls[as_string(call.get("id"))] = turn.name
+                if turn.name in QUESTION_TOOLS:
+                    self.questions[turn.call_id] = call.get("args")
                 yield turn
             elif (text := extract_text([part], self.skipped)).strip():
                 yield Turn(ASSISTANT, text, thinking=genai.is_thought(part))
@@ -129,6 +134,15 @@ class _Reader(Collector):
         for answer, parts in genai.split_responses(content):
             name = self.calls.get(as_string(answer.get("id"))) or as_string(answer.get("name"))
             yield genai.build_result_turn(name, parts, self.skipped, error=error)
+
+    def _words_of(self, kind: str, record: dict[str, Any], turns: list[Turn]) -> Iterator[Turn]:
+        """Yield what a person said in the results of tools."""
+        for turn in turns if kind == "tool_result" else ():
+            if turn.name in QUESTION_TOOLS:
+                yield from list_answers(self.questions.get(turn.call_id), turn.text)
+            yield from list_reasons(turn.text)
+        if get_object(record, "toolCallResult").get("status") == "cancelled":
+            yield INTERRUPTION
 
     def _note(self, record: dict[str, Any], payload: dict[str, Any]) -> None:
         match record.get("subtype"):

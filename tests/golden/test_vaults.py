@@ -79,6 +79,19 @@ def test_it_grows_by_what_is_new(vault: Path, tmp_path: Path) -> None:
         assert verify(ws) == []
 
 
+def test_words_that_an_older_reader_left_out_come_with_the_growth_behind_them(vault: Path, tmp_path: Path) -> None:
+    interruption = _make_prompt("[Request interrupted by user]")
+    with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
+        reindex(ws)
+        stored = read_store(ws.documents.store, "memory/")
+        is_old = all(parse_document(stored[path], path).format == 1 for path in stored if "--transcript" in path)
+        result = end_session(ws, CLAUDE, **claude_payload(tmp_path, 10, interruption))
+        assert (result.status, result.turns) == ((UNCHANGED, 0) if is_old else ("captured", 1))
+        more = _make_prompt("Use make").replace("000000000099", "000000000100")
+        result = end_session(ws, CLAUDE, **claude_payload(tmp_path, 10, interruption, more))
+        assert (result.status, result.turns) == ("captured", 2 if is_old else 1)
+
+
 def test_a_removal_leaves_nothing(vault: Path) -> None:
     with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
         reindex(ws)

@@ -109,8 +109,14 @@ def assign_ids(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
     """
     calls = dict[str, int]()
     last: Turn | None = None
+    ordinal = 0
     for number, turn in enumerate(turns, 1):
-        turn_id = compute_turn_id(turn.source_id or f"{token}\n{number}\n{turn.text.rstrip(chr(10))}")
+        source_id = turn.source_id or ""
+        ordinal += SAID not in source_id
+        if not source_id or source_id.startswith(SAID):
+            # Words that were newly found leave the ids of the turns behind them as they are.
+            source_id = f"{token}\n{ordinal}{source_id}\n{turn.text.rstrip(chr(10))}"
+        turn_id = compute_turn_id(source_id)
         call = 0
         if turn.role == TOOL:
             follows = last and last.role == ASSISTANT and last.name == turn.name != "" and not turn.call_id

@@ -11,7 +11,7 @@ from lineage.core.capture.request import Request
 from lineage.core.format.documents import FORMAT, Artifact
 from lineage.core.format.job import Job
 from lineage.core.format.transcript import turn_texts
-from lineage.core.format.turns import Turn, Watermark, find_first_new
+from lineage.core.format.turns import Turn, Watermark, count_format_1_turns, find_first_new
 from lineage.extraction.digests import build_digest_and_candidates
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
@@ -73,7 +73,9 @@ def _select_new_turns(
         is_same_reading=(watermark.sanitizer, newest.format) == (ws.rules.version, FORMAT),
         captured_ids=lambda: sessions.list_captured_turn_ids(ws, session),
     )
-    return source.turns[first:]
+    turns = source.turns[first:]
+    # What readers of format 1 left out of records that they had read comes with the growth behind it, not alone.
+    return turns if newest.format == FORMAT or count_format_1_turns(turns) else ()
 
 
 def _count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int:

@@ -293,10 +293,16 @@ def test_an_interruption_is_noted_where_it_happened(words: str, as_blocks: bool,
     assert list_texts(capture) == [(SYSTEM, "The user interrupted.")]
 
 
-def test_the_agents_own_plan_is_no_prompt(reader: Reader) -> None:
-    plan = "# Plan\n\n1. Do it"
-    capture = reader(make_user(f"Implement the following plan:\n\n{plan}", planContent=plan))
+@pytest.mark.parametrize("more", [{"planContent": "# Plan\n\n1. Do it"}, {}], ids=["beside", "alone"])
+def test_the_agents_own_plan_is_no_prompt(more: Record, reader: Reader) -> None:
+    capture = reader(make_user("Implement the following plan:\n\n# Plan\n\n1. Do it", **more))
     assert [(turn.role, turn.name, turn.source_id) for turn in capture.turns] == [(SYSTEM, "plan", "u1")]
+
+
+def test_what_a_person_notes_beside_an_answer_is_said(reader: Reader) -> None:
+    result = {"answers": {"Which?": "A"}, "annotations": {"Which?": {"notes": "but not on Friday"}}}
+    capture = reader(make_user([make_result("User has answered")], toolUseResult=result))
+    assert [turn.text for turn in capture.turns if turn.role == USER] == ["> Which?\n\nA\nbut not on Friday"]
 
 
 def make_queue_record(operation: str, content: str = "", minute: int = 1) -> Record:

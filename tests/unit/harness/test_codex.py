@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.core.capture.capture import CompactionRecord
+from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.harness.codex import read
 from tests.support.codex import (
@@ -66,6 +66,7 @@ def test_the_newest_sample_reads_as_it_went() -> None:
         (SYSTEM, "compaction", "Goal: fix the reader. Done: patch."),
         (USER, "", "Now the tests"),
         (SYSTEM, "rollback", "[rolled back by 1 prompt]"),
+        (SYSTEM, "interruption", "The user interrupted."),
     ]
 
 
@@ -85,12 +86,12 @@ def test_the_newest_sample_says_what_it_was() -> None:
     ("path", "turns", "skipped"),
     [
         (LOCAL, 15, {"bookkeeping": 9, "harness notes": 3, "repeated": 7}),
-        (REMOTE, 8, {"bookkeeping": 8, "harness notes": 4, "repeated": 4}),
-        (ARCHIVED, 8, {"bookkeeping": 8, "harness notes": 4, "repeated": 4}),
+        (REMOTE, 9, {"bookkeeping": 7, "harness notes": 4, "repeated": 4}),
+        (ARCHIVED, 9, {"bookkeeping": 7, "harness notes": 4, "repeated": 4}),
         (FORK, 8, {"bookkeeping": 6, "harness notes": 3, "repeated": 3}),
         (PAGED_FORK, 2, {"bookkeeping": 1}),
         (SUB_AGENT, 7, {"bookkeeping": 5, "repeated": 3}),
-        (NEWEST, 15, {"bookkeeping": 14, "harness notes": 2, "repeated": 9}),
+        (NEWEST, 16, {"bookkeeping": 13, "harness notes": 2, "repeated": 9}),
         (DATA / "damaged/flat-legacy-2025.jsonl", 2, {"bookkeeping": 2}),
         (DATA / "damaged/meta-only.jsonl", 0, {"bookkeeping": 1}),
         (
@@ -353,7 +354,7 @@ def test_what_was_rolled_back_stays_and_is_marked(count: int, text: str, reader:
     ("record", "reason"),
     [
         (make_event("token_count", info={}), "bookkeeping"),
-        (make_event("turn_aborted", reason="interrupted"), "bookkeeping"),
+        (make_event("turn_aborted", reason="replaced"), "bookkeeping"),
         (make_event("task_complete", last_agent_message="Done."), "bookkeeping"),
         (make_event("web_search_end", call_id="w", query="q"), "repeated"),
         (make_event("image_generation_end", call_id="i", result=PNG), "repeated"),
@@ -385,3 +386,42 @@ def test_unknown_blocks_are_counted(reader: Reader) -> None:
     capture = reader(make_message("assistant", {"type": "hologram"}, "Done.", 7, {"type": "text"}))
     assert list_messages(capture) == [(ASSISTANT, "Done.")]
     assert capture.skipped == {"bookkeeping": 1, "unknown": 3}
+
+
+# A person's words in other records
+
+
+def list_said(capture: Capture) -> list[tuple[str, str, str]]:
+    """Role, text and the end of the id of the turns that stand beside others of their record."""
+    said = (turn for turn in capture.turns if "#said-" in (turn.source_id or ""))
+    return [(turn.role, turn.text, (turn.source_id or "").rpartition("/")[2]) for turn in said]
+
+
+def test_answers_to_questions_are_a_persons(reader: Reader) -> None:
+    questions = [{"id": "where", "question": "Where to?"}, {"id": "when", "question": "When?"}, {"id": "who"}]
+    answers = {"where": {"answers": ["Staging", "user_note: not on a Friday"]}, "when": {"answers": []}}
+    capture = reader(
+        make_user_input("Ship it"),
+        make_call("request_user_input", questions=questions),
+        make_result(json.dumps({"answers": answers | {"who": {"answers": ["Me"]}}})),
+    )
+    assert list_said(capture) == [
+        (USER, "> Where to?\n\nStaging\nnot on a Friday", "c1#said-1"),
+        (USER, "Me", "c1#said-2"),
+    ]
+    assert capture.turns[-1].at == capture.turns[-2].at is not None
+
+
+def test_an_interruption_is_noted_where_it_happened(reader: Reader) -> None:
+    capture = reader(
+        make_user_input("Fix it"),
+        make_event("turn_aborted", turn_id="t7", reason="interrupted"),
+        make_message("user", "<turn_aborted>\nThe user interrupted.\n</turn_aborted>"),
+        make_user_input("No, the other one"),
+    )
+    assert list_messages(capture) == [
+        (USER, "Fix it"),
+        (SYSTEM, "The user interrupted."),
+        (USER, "No, the other one"),
+    ]
+    assert list_said(capture) == [(SYSTEM, "The user interrupted.", "t7#said-1")]

@@ -346,7 +346,7 @@ def test_events_without_an_id_give_turns_without_one(reader: Reader) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["assistant.turn_start", "assistant.usage", "hook.end", "permission.requested", "session.shutdown", "abort"],
+    ["assistant.turn_start", "assistant.usage", "hook.end", "permission.requested", "session.shutdown"],
 )
 def test_events_about_the_session_are_bookkeeping(kind: str, reader: Reader) -> None:
     capture = reader(make_event(kind, content="words"))
@@ -407,3 +407,23 @@ def test_a_log_that_is_named_itself_is_taken(tmp_path: Path) -> None:
     copy = tmp_path / "saved.jsonl"
     copy.write_bytes(MAIN.read_bytes())
     assert [item.path for item in discover(copy)] == [copy]
+
+
+# A person's words in other records
+
+
+def test_answers_feedback_and_interruptions(reader: Reader) -> None:
+    capture = reader(
+        make_message("", make_request("ask_user", question="Which one?", choices=["a", "b"])),
+        make_completion("User selected: b"),
+        make_event("permission.completed", result={"kind": "denied-interactively-by-user", "feedback": "not there"}),
+        make_event("permission.completed", result={"kind": "approved"}),
+        make_event("exit_plan_mode.completed", approved=False, feedback=" smaller steps "),
+        make_event("abort", reason="user initiated"),
+    )
+    assert [(turn.role, turn.text) for turn in capture.turns if "#said-1" in (turn.source_id or "")] == [
+        (USER, "> Which one?\n\nb"),
+        (USER, "not there"),
+        (USER, "smaller steps"),
+        (SYSTEM, "The user interrupted."),
+    ]

@@ -208,7 +208,7 @@ def test_what_lies_beside_and_inside_a_response_belongs_to_the_result(reader: Re
         ("", [make_response(output="text")], "", [("text", False)]),
         ("error", None, {"diff": 1}, [("", True)]),
         ("error", [make_response(output="half")], "", [("half", True)]),
-        ("cancelled", [make_response(error="Cancelled")], "", [("Cancelled", True)]),
+        ("cancelled", [make_response(error="Cancelled")], "", [("Cancelled", True), ("The user interrupted.", False)]),
     ],
 )
 def test_a_call_has_a_result_when_it_has_ended(
@@ -542,3 +542,41 @@ def test_whatever_is_written_a_longer_log_only_adds_turns(records: list[Record],
     ids = [turn.source_id for turn in whole]
     assert len(set(ids)) == len(ids)
     assert all(ids)
+
+
+# A person's words in other records
+
+
+def make_answered_call(status: str, words: str, name: str, **arguments: Any) -> Record:
+    return make_tool_call([make_response(name=name, output=words)], status) | {"name": name, "args": arguments}
+
+
+def test_answers_and_reasons_are_a_persons(reader: Reader) -> None:
+    questions = [{"question": "Which port?", "header": "Port"}, {"question": "Anything else?", "header": "More"}]
+    reason = "Plan rejected. User feedback: keep it\n\nsmall\n\nThe plan is stored at: /p.md\nRevise the plan."
+    capture = reader(
+        make_model_message(
+            "g1",
+            toolCalls=[
+                make_answered_call("success", '{"answers":{"0":"8080","1":" "}}', "ask_user", questions=questions)
+            ],
+        ),
+        make_model_message("g2", toolCalls=[make_answered_call("success", reason, "exit_plan_mode") | {"id": "c2"}]),
+    )
+    assert [(turn.text, turn.source_id) for turn in capture.turns if turn.role == USER] == [
+        ("> Which port?\n\n8080", "g1#call-c1#said-1"),
+        ("keep it\n\nsmall", "g2#call-c2#said-1"),
+    ]
+
+
+def test_calls_that_were_cancelled_together_are_one_interruption(reader: Reader) -> None:
+    calls = [make_answered_call("cancelled", "[Operation Cancelled]", "write_file") | {"id": name} for name in "ab"]
+    capture = reader(make_model_message("g", toolCalls=calls), make_model_message("g", toolCalls=calls))
+    notes = [turn.source_id for turn in capture.turns if turn.name == "interruption"]
+    assert notes == ["g#said-1"]
+
+
+def test_what_came_from_outside_loses_its_wrapper_and_nothing_else(reader: Reader) -> None:
+    words = "<untrusted_context>\nOutput: no such file\n</untrusted_context>"
+    capture = reader(make_model_message("g", toolCalls=[make_answered_call("success", words, "run_shell_command")]))
+    assert capture.turns[1].text == "Output: no such file"

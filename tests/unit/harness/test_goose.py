@@ -428,3 +428,20 @@ def test_a_damaged_database_is_found_so_that_reading_it_says_why(tmp_path: Path)
 def test_an_empty_folder_has_no_sessions(tmp_path: Path) -> None:
     assert list(discover(tmp_path)) == []
     assert list(discover(tmp_path / "nowhere")) == []
+
+
+# A person's words in other records
+
+
+def test_what_a_person_filled_in_is_said_and_an_interruption_noted(reader: Reader) -> None:
+    form = {"actionType": "elicitationResponse", "id": "e", "user_data": {"branch": "main", "force": False}}
+    capture = reader(
+        make_assistant_message(make_tool_call("developer__shell")),
+        make_user_message({"type": "actionRequired", "data": form}),
+        make_user_message(make_tool_result(None, status="error", error="Interrupted by the user to make a correction")),
+    )
+    assert [(turn.role, turn.text) for turn in capture.turns if "#said-" in (turn.source_id or "")] == [
+        (USER, "> branch\n\nmain"),
+        (USER, "> force\n\nfalse"),
+        (SYSTEM, "The user interrupted."),
+    ]

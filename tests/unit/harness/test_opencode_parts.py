@@ -283,7 +283,7 @@ def test_what_broke_off_is_read_once_the_work_went_on(reader: Reader) -> None:
     assert capture.skipped == {}
 
 
-@pytest.mark.parametrize("ending", [{"finish": "stop"}, {"error": {"name": "MessageAbortedError"}}])
+@pytest.mark.parametrize("ending", [{"finish": "stop"}, {"error": {"name": "ProviderAuthError"}}])
 def test_a_message_that_has_an_ending_is_complete(ending: Record, reader: Reader) -> None:
     assert list_messages(reader(make_assistant_message(make_text("Done."), done=False, **ending))) == [
         (ASSISTANT, "Done.")
@@ -418,3 +418,39 @@ def test_a_session_with_any_value_anywhere_is_read(data: st.DataObject, tmp_path
     capture = read(tmp_path / "export.json")
     assert all(turn.text or turn.name for turn in capture.turns)
     assert all(count > 0 for count in capture.skipped.values())
+
+
+# A person's words in other records
+
+
+def test_answers_to_questions_and_reasons_of_refusals_are_a_persons(reader: Reader) -> None:
+    state = {"output": "User has answered your questions", "metadata": {"answers": [["Both", "and c.py"], []]}}
+    refusal = "The user rejected permission to use this specific tool call with the following feedback: use make"
+    capture = reader(
+        make_assistant_message(
+            make_tool_call("question", state=state, questions=[{"question": "Which file?"}, {"question": "When?"}]),
+            make_tool_call("bash", "error", state={"error": refusal}, command="tox"),
+            make_tool_call("bash", "error", state={"error": "no such file"}, command="tox"),
+        )
+    )
+    assert [turn.text for turn in capture.turns if turn.role == USER] == ["> Which file?\n\nBoth\nand c.py", "use make"]
+    assert all("#said-1" in (turn.source_id or "") for turn in capture.turns if turn.role == USER)
+
+
+def test_an_interruption_is_noted_behind_what_was_done(reader: Reader) -> None:
+    broken_off = make_assistant_message(make_text("I beg"), done=False, error={"name": "MessageAbortedError"})
+    assert list_messages(reader(broken_off)) == [(ASSISTANT, "I beg"), (SYSTEM, "The user interrupted.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        ('"fix the reader"', "fix the reader"),
+        ('"say \\"hello\\" twice"', 'say "hello" twice'),
+        ('"fix" the "reader"', '"fix" the "reader"'),
+        ('"reader"', '"reader"'),
+        ("fix the reader", "fix the reader"),
+    ],
+)
+def test_a_prompt_loses_the_quotes_of_the_command_line(text: str, prompt: str, reader: Reader) -> None:
+    assert list_messages(reader(make_user_message(make_text(text)))) == [(USER, prompt)]

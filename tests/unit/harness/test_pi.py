@@ -466,3 +466,18 @@ def test_the_history_lies_where_the_environment_says(environment: dict[str, str]
 def test_every_session_is_found_in_a_fixed_order() -> None:
     assert [item.path for item in discover(DATA / "sessions")] == [OLD, MAIN, FORK]
     assert [item.path for item in discover(MAIN)] == [MAIN]
+
+
+# A person's words in other records
+
+
+def test_an_answer_is_a_persons_and_an_abort_is_noted(reader: Reader) -> None:
+    capture = reader(
+        make_assistant(make_call("question", question="Which one?") | {"id": "tc1"}),
+        make_result("User selected: 2. The second", "question"),
+        make_assistant(make_text("Then I"), stopReason="aborted"),
+    )
+    assert [(turn.role, turn.text) for turn in capture.turns if "#said-1" in (turn.source_id or "")] == [
+        (USER, "> Which one?\n\nThe second"),
+        (SYSTEM, "The user interrupted."),
+    ]

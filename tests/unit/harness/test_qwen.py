@@ -471,3 +471,22 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(records: l
     with pytest.raises(TranscriptError, match="no Qwen Code record") as caught:
         reader(*records)
     assert "--harness" in caught.value.hint
+
+
+# A person's words in other records
+
+
+def test_answers_reasons_and_cancelled_calls(reader: Reader) -> None:
+    questions = [{"question": "Which port?", "header": "Port"}, {"question": "Why?", "header": "Why"}]
+    words = "User has provided the following answers:\n\n**Port**: 8080\n**Why**: it is free\non all machines"
+    capture = reader(
+        make_assistant(make_call_part(name="ask_user_question", questions=questions)),
+        make_result(make_response_part(name="ask_user_question", output=words)),
+        make_assistant(make_call_part("c2", "write_file")),
+        make_result(make_response_part("c2", "write_file", error="[Operation Cancelled]"), status="cancelled"),
+    )
+    assert [(turn.role, turn.text, turn.source_id) for turn in capture.turns if turn.role in (USER, SYSTEM)] == [
+        (USER, "> Which port?\n\n8080", "u2#said-1"),
+        (USER, "> Why?\n\nit is free\non all machines", "u2#said-2"),
+        (SYSTEM, "The user interrupted.", "u4#said-1"),
+    ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.format.turns import USER, Turn, Watermark, assign_ids, compute_turn_id, find_first_new
+from lineage.core.format.turns import SAID, USER, Turn, Watermark, assign_ids, compute_turn_id, find_first_new
 from tests.support.strategies import draw_texts
 
 V1, V2 = "sanitize_transcript_v1+a", "sanitize_transcript_v1+b"
@@ -92,6 +92,20 @@ def test_an_id_made_from_the_text_never_matches_across_sessions_and_a_harnesss_o
 
     assert first_id("one", None) != first_id("other", None)
     assert first_id("one", "record") == first_id("other", "record") == compute_turn_id("record")
+
+
+@given(st.lists(st.tuples(draw_texts(), st.booleans()), max_size=8))
+def test_words_that_are_newly_found_change_no_other_id(said: list[tuple[str, bool]]) -> None:
+    """Fails if an id that was made from place and text counts the words that an older reader left out."""
+    turns = [Turn(USER, text, source_id=f"{SAID}1" if is_new else None) for text, is_new in said]
+    ids = [turn.id for turn in assign_ids(turns, "token")]
+    old = [turn for turn in turns if turn.source_id is None]
+    assert [each for each, (_, is_new) in zip(ids, said, strict=True) if not is_new] == [
+        turn.id for turn in assign_ids(old, "token")
+    ]
+    assert not {each for each, (_, is_new) in zip(ids, said, strict=True) if is_new} & {
+        turn.id for turn in assign_ids(turns, "another")
+    }
 
 
 def test_a_watermark_reads_back_equal() -> None:
