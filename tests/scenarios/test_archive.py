@@ -247,7 +247,7 @@ def test_every_link_of_the_vault_leads_to_a_note_as_obsidian_looks_for_it(root: 
             key for key in notes if key.endswith((f"/{target}", f"/{target}.md"))
         ]
         assert len(found) == 1, target
-        assert not part.startswith("^") or re.search(rf" {re.escape(part)}$", notes[found[0]], re.MULTILINE)
+        assert not part.startswith("^") or re.search(rf"^{re.escape(part)}$", notes[found[0]], re.MULTILINE)
     assert f"archive/2026-01/{path}" in notes
 
 
@@ -276,7 +276,7 @@ def test_a_session_that_is_resumed_is_captured_from_where_its_archive_ends(root:
         assert end_session(ws, "s-1", transcript=[*FIRST_TURNS, *MORE_TURNS]).status == "unchanged"
         outcome = end_session(ws, "s-1", transcript=[*FIRST_TURNS, *MORE_TURNS, *more], ended_at=APRIL)
         assert (outcome.status, outcome.turns) == ("captured", 2)
-        assert show_turns(ws, "s-1", 1, 9).text.count("## ") == 7
+        assert show_turns(ws, "s-1", 1, 9).text.count("\n^t-") == 7
         assert verify(ws) == []
 
 
@@ -548,7 +548,7 @@ def test_the_command_says_what_it_did(lineage: LineageCommand) -> None:
     assert set(done.json) == {"before", "dry_run", "artifacts", "sessions", "bytes", "months", "left", "problems"}
     assert (done.json["artifacts"], done.json["months"]) == (2, {old.strftime("%Y-%m"): 2})
     assert lineage("verify").code == 0
-    assert "## 3 · assistant" in lineage("show", "5f0c2f7e", "--turns", "3").out
+    assert "> [!tool]- 3 · " in lineage("show", "5f0c2f7e", "--turns", "3").out
     refused = lineage("archive", "--before", today.strftime("%Y-%m-%d"))
     assert (refused.code, "30 days" in refused.err) == (2, True)
     assert lineage("archive").code == 2

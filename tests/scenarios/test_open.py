@@ -25,7 +25,7 @@ from tests.support.workspace import at_time, end_session, make_turns, open_test_
 
 pytestmark = pytest.mark.slow
 
-LOOKS = "## 2 · user · 10:00:00Z ^t-0000000000"
+LOOKS = "## 2 · user · 10:00:00Z ^t-0000000000\n\n> [!agent] 2 · 10:00:00Z\n> x\n\n^t-0000000000\n"
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_note_is_opened_in_the_editor_at_the_turn(
     assert summary[2].endswith("--summary.md")
     assert manifest[2].endswith("--manifest.md")
     line, path = turn[2:]
-    assert Path(path).read_text().split("\n")[int(line[1:]) - 1].startswith("## 3 · ")
+    assert Path(path).read_text().split("\n")[int(line[1:]) - 1].startswith("> [!tool]- 3 · ")
     assert not Path("x").exists()
 
 
@@ -183,7 +183,7 @@ def test_what_is_archived_has_a_note_to_open_and_turns_to_show(lineage: LineageC
     assert note.is_relative_to(lineage.root / "archive")
     assert note.is_file()
     turn = lineage("open", "s-1", "--turns", "5", "--editor", "--print", "--json").json
-    assert Path(turn["path"]).read_text().split("\n")[turn["line"] - 1].startswith("## 5 · ")
+    assert Path(turn["path"]).read_text().split("\n")[turn["line"] - 1].startswith("> [!agent] 5 · ")
     (hit,) = lineage("search", "reeds", "kind:transcript", "--json").json["results"]
     assert hit["turns"] == [4, 5]
     assert "In the reeds" in lineage("show", hit["session_id"], "--turns", "4-5").out
@@ -214,7 +214,7 @@ def test_a_line_of_a_turn_is_not_one_that_a_turn_quotes(lineage: LineageCommand)
         end_session(ws, transcript=make_turns(f"As in\n```\n{LOOKS}\n```\n{LOOKS}", "The second.", "The third."))
     found = lineage("open", "s-1", "--turns", "2", "--editor", "--print", "--json").json
     lines = Path(found["path"]).read_text().split("\n")
-    assert lines[found["line"] - 1].startswith("## 2 · assistant")
+    assert lines[found["line"] - 1].startswith("> [!agent] 2 · ")
 
 
 WORDS = [

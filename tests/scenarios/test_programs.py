@@ -10,6 +10,7 @@ import pytest
 from lineage.app.agent_runs import DEPTH_VARIABLE
 from lineage.app.locations import SUPPRESS_VARIABLE
 from lineage.core.base.naming import derive_session_token
+from lineage.core.format.transcript import parse_turns
 from lineage.harness.programs import PROGRAMS
 from tests.support.commands import LineageCommand, run_process
 from tests.support.fake_programs import CLAUDE, FakePrograms, capture_first_message
@@ -100,8 +101,7 @@ def test_send_passes_the_answer_on_and_captures_both(
     (call,) = programs.calls
     assert (call["arguments"], call["stdin"]) == (["-p", "--resume", "s-1"], "-p is 'an' $option?")
     newest = list_captured(lineage.root)[-1]
-    assert "-p is 'an' $option?" in newest.body
-    assert "It is mended." in newest.body
+    assert [turn.text for turn in parse_turns(newest.body)] == ["-p is 'an' $option?", "It is mended."]
     assert read_seen_sessions(lineage.root)[0].captured_size == path.stat().st_size
 
 

@@ -166,8 +166,12 @@ def find_first_new(
             return position + 1
     if not is_same_reading and turns and turns[0].source_id is None:
         return min(watermark.turns, len(turns))
-    known = frozenset(captured_ids())
-    return next((position + 1 for position in range(len(turns) - 1, -1, -1) if turns[position].id in known), 0)
+    places = {turn_id: place for place, turn_id in enumerate(captured_ids(), 1)}
+    first = next((number for number in range(len(turns), 0, -1) if turns[number - 1].id in places), 0)
+    behind = len(places) - (places[turns[first - 1].id] if first else 0)
+    while not is_same_reading and behind and first < len(turns) and turns[first].source_id is None:
+        first, behind = first + 1, behind - 1
+    return first
 
 
 def parse_turn_range(text: str) -> tuple[int, int]:

@@ -79,6 +79,16 @@ def test_a_new_sanitizer_alone_makes_nothing_new(turns: list[Turn], more: int) -
     assert session.capture(longer, V2) == list(longer[len(turns) :])
 
 
+@given(WITH_IDS.filter(bool), WITHOUT_IDS.filter(bool), st.integers(1, 5))
+def test_nor_does_it_where_only_the_last_turns_have_no_ids(first: list[Turn], last: list[Turn], more: int) -> None:
+    session = Captures()
+    session.capture(tuple(assign_ids([*first, *last], "token")))
+    changed = [*first, *(Turn(USER, f"{turn.text}[REDACTED:x]") for turn in last)]
+    assert session.capture(tuple(assign_ids(changed, "token")), V2) == []
+    longer = tuple(assign_ids([*changed, *(Turn(USER, f"added {number}") for number in range(more))], "token"))
+    assert session.capture(longer, V2) == list(longer[len(changed) :])
+
+
 @given(SESSIONS)
 def test_turns_are_numbered_from_one_and_their_ids_are_distinct(turns: Sequence[Turn]) -> None:
     assert [turn.number for turn in turns] == list(range(1, len(turns) + 1))
