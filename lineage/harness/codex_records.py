@@ -8,7 +8,7 @@ from typing import Any
 from lineage.core.format.turns import InputPart, Turn
 from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json, format_media_note
 from lineage.harness.text import strip_injections
-from lineage.harness.tool_inputs import build_call_turn
+from lineage.harness.tool_inputs import build_call_turn, encode_json
 
 CALL_KINDS = {
     "function_call": ("tool", "arguments"),
@@ -142,11 +142,26 @@ def parse_call(kind: str, item: dict[str, Any]) -> Turn:
     """Return the turn of a call; beside a patch's name stand its files."""
     default, key = CALL_KINDS[kind]
     name = ".".join(filter(None, (as_string(item.get("namespace")), as_string(item.get("name"))))) or default
-    turn = build_call_turn(name, _decode_argument(item.get(key)))
+    turn = _build_call(name, item.get(key))
     if _PATCH in turn.input and (files := _PATCHED_FILE.findall(turn.input)):
         parts = turn.parts or (InputPart(turn.input, "diff"),)
         return turn._replace(name="apply_patch", input=", ".join(dict.fromkeys(map(str.strip, files))), parts=parts)
     return turn
+
+
+def _build_call(name: str, arguments: Any) -> Turn:
+    """Return the turn of a call. Of a command in words, a line of its own says what the command alone doesn't."""
+    decoded = decode_json(arguments) if isinstance(arguments, str) else arguments
+    turn = build_call_turn(name, _decode_argument(arguments))
+    given = [decoded.get(key) for key in _COMMANDS] if isinstance(decoded, dict) else [decoded]
+    words = next((as_list(value) for value in given if isinstance(value, list)), [])
+    command = _join_command(words)
+    if not isinstance(command, str) or all(word in command for word in words):
+        return turn
+    if command == words[-1]:
+        first, *rest = turn.parts
+        return turn._replace(parts=(first._replace(label=" ".join(words[:-1])), *rest))
+    return turn._replace(parts=(*turn.parts, InputPart(encode_json(words), "json", "words")))
 
 
 def _decode_argument(value: Any) -> Any:
@@ -160,7 +175,9 @@ def _decode_argument(value: Any) -> Any:
 def _join_command(words: Any) -> Any:
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         return words
-    return words[-1] if len(words) == _SHELL_WORDS and words[1] in ("-lc", "-c", "-Command") else shlex.join(words)
+    is_shell = len(words) == _SHELL_WORDS and words[1] in ("-lc", "-c", "-Command")
+    is_patch = words[:-1] == ["apply_patch"]
+    return words[-1] if is_shell or is_patch else shlex.join(words)
 
 
 def parse_result(output: Any) -> tuple[Any, bool]:
@@ -204,8 +221,11 @@ def parse_native_call(kind: str, item: dict[str, Any]) -> tuple[Turn, Any]:
     """Return the call and the output of a tool that ran inside another one, from its completed item."""
     match kind:
         case "CommandExecution":
-            call = build_call_turn("exec_command", _decode_argument(item.get("command")))
-            return call._replace(parts=(InputPart(call.input, "bash"),)), item.get("aggregated_output")
+            words = item.get("command")
+            is_command = isinstance(_join_command(words), str)
+            return _build_call("exec_command", {"command": words} if is_command else words), item.get(
+                "aggregated_output"
+            )
         case "FileChange":
             call = build_call_turn("apply_patch", item.get("changes"))
             return call._replace(input=", ".join(sorted(as_mapping(item.get("changes"))))), item.get("stdout")

@@ -1,5 +1,6 @@
 """Codex's rollouts: tools, their results, and the turn items of paginated files. (harnesses.md 2.5)"""
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from lineage.core.format.turns import ASSISTANT, TOOL
+from lineage.harness.codex_records import parse_call, parse_native_call
 from tests.support.codex import (
     NOTE,
     PNG,
@@ -22,6 +24,8 @@ from tests.support.codex import (
     make_result,
     read_capture,
 )
+
+PATCH = "*** Begin Patch\n*** Update File: a.py"
 
 
 @pytest.fixture
@@ -197,3 +201,20 @@ def test_results_are_named_after_their_calls_and_kept_without(reader: Reader) ->
         make_result("lost", "c9"),
     )
     assert [(turn.name, turn.text) for turn in capture.turns[2:]] == [("b", "of b"), ("a", "of a"), ("tool", "lost")]
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["bash", "-lc", "ls | wc"], [("ls | wc", "bash -lc")]),
+        (["/bin/zsh", "-c", "ls"], [("ls", "/bin/zsh -c")]),
+        (["apply_patch", f"{PATCH}\n+it's"], [(f"{PATCH}\n+it's", "apply_patch")]),
+        (["ls", "-l"], [("ls -l", "")]),
+        (["echo", "it's"], [("echo 'it'\"'\"'s'", ""), ('[\n  "echo",\n  "it\'s"\n]', "words")]),
+    ],
+)
+def test_no_word_of_a_command_is_lost(words: list[str], parts: list[tuple[str, str]]) -> None:
+    call = parse_call("function_call", {"name": "shell", "arguments": json.dumps({"command": words})})
+    assert [(part.text, part.label) for part in call.parts] == parts
+    native, _ = parse_native_call("CommandExecution", {"command": words})
+    assert [(part.text, part.label) for part in native.parts] == parts
