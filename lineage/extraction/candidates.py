@@ -101,7 +101,9 @@ def attribute_quote(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> 
             else:
                 typed = turn.role == USER and normalize_text(line) in wanted
                 tool = find_repeated_tools([(len(turns), line, typed)], turns)[0]
-            return Candidate(kind, line, turn.role, turn.id, tool, 1 + (turn.role == USER), to_one_line(quote))
+            # A result stands below its call, which a link can point at.
+            place = next((call.id for call in turns if turn.call and call.number == turn.call), turn.id)
+            return Candidate(kind, line, turn.role, place, tool, 1 + (turn.role == USER), to_one_line(quote))
     return None
 
 

@@ -281,6 +281,19 @@ def test_lesson_18_a_model_is_not_asked_who_said_it() -> None:
     assert (own.role, own.tool) == (USER, "")
 
 
+def test_what_a_result_says_is_found_at_its_call() -> None:
+    said = "Deploys go out on Thursdays after the second review."
+    turns = [
+        Turn(ASSISTANT, "", name="Read", id="t-1", number=1),
+        Turn(TOOL, said, name="Read", id="t-2", number=2, call=1),
+        Turn(TOOL, f"{said} Always.", name="Read", id="t-9", number=9, call=8),
+    ]
+    for quoted, place in ((turns, "t-1"), (turns[2:], "t-9")):
+        candidate = attribute_quote("fact", said, said, quoted)
+        assert candidate is not None
+        assert (candidate.role, candidate.turn_id) == (TOOL, place)
+
+
 @given(TURNS)
 def test_nothing_is_invented_and_the_caps_hold(turns: list[Turn]) -> None:
     found = extract_candidates(turns)
