@@ -19,7 +19,7 @@ from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import transcript
 from lineage.core.format.sentence import strip_markup
-from lineage.core.format.turns import USER, InputPart, Turn, assign_ids, renumber
+from lineage.core.format.turns import SYSTEM, USER, InputPart, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import sanitize_parts
 from lineage.errors import InvalidInput, WorkspaceError
@@ -68,7 +68,10 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
     capture = capture or _read_transcript(request)
     removed = ws.documents.tombstones.read_removed_turns()
     hidden_positions: list[int] = []
-    visible = _filter_visible(capture.turns, ws.settings, hidden_positions)
+    turns_read: Iterable[Turn] = capture.turns
+    if capture.parent_session:
+        turns_read = map(_disown_prompt, turns_read)
+    visible = _filter_visible(turns_read, ws.settings, hidden_positions)
     identified = assign_ids(_sanitize(visible, sanitizer), request.token)
     removed_counts = Counter[str]()
     if removed:
@@ -107,6 +110,11 @@ def _read_transcript(request: Request) -> Capture:
     if request.transcript_path:
         return load_adapter(request.harness).read(expand_home(request.transcript_path), request.identity.session_id)
     return Capture(turns=())
+
+
+def _disown_prompt(turn: Turn) -> Turn:
+    """Return a turn of a sub-agent: nobody speaks to it but the agent that started it."""
+    return turn._replace(role=SYSTEM, name="prompt") if turn.role == USER else turn
 
 
 def _filter_visible(turns: Iterable[Turn], settings: Settings, hidden_positions: list[int]) -> Iterator[Turn]:

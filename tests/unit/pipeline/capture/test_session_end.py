@@ -1,4 +1,4 @@
-"""Forks whose manifests name each other.
+"""Forks whose manifests name each other, and sub-agents.
 
 Fails without the look at the parents that were visited: it would go round for ever.
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.capture.capture import Capture
+from lineage.core.format.transcript import parse_turns
 from lineage.core.format.turns import Turn
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture import session_end
@@ -35,3 +36,21 @@ def test_forks_that_name_each_other_are_captured(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(sessions, "load_session", load_counted)
         assert [*statuses, capture_fork(ws, "c", "a")] == ["captured"] * 3
         assert len(loads) == 3  # its own and its parents'
+
+
+def test_a_sub_agents_prompt_is_no_persons(tmp_path: Path) -> None:
+    turns = (Turn("user", "Find the callers.", source_id="u1"), Turn("assistant", "Two callers.", source_id="u2"))
+    with open_memory_workspace(tmp_path) as ws:
+        ids = list[list[str]]()
+        for session, parent in (("agent-1", "main"), ("alone", None)):
+            request = build_end_request(ws, session)
+            result = session_end.capture_session(ws, request, Capture(turns=turns, parent_session=parent))
+            transcript = ws.documents.artifacts.get(result.transcript_path or "")
+            assert transcript
+            stored = parse_turns(transcript.body)
+            ids.append([turn.id for turn in stored])
+            assert [(turn.role, turn.name, turn.text) for turn in stored] == [
+                ("system", "prompt", "Find the callers.") if parent else ("user", "", "Find the callers."),
+                ("assistant", "", "Two callers."),
+            ]
+        assert ids[0] == ids[1]
