@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # callers that only check a harness's name need no capture ty
 
 HARNESS_NAMES = (
     "claude-code", "codex", "gemini", "qwen", "copilot", "cursor", "opencode", "pi", "openclaw", "goose", "aider",
-    "generic",
+    "antigravity", "generic",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ _INJECTED_BLOCKS = (
 # The main argument of common tools, the most telling first.
 _INPUT_KEYS = (
     "file_path", "filePath", "absolute_path", "notebook_path", "pattern", "query", "path", "command", "cmd", "url",
-    "description", "prompt",
+    "description", "prompt", "TargetFile", "AbsolutePath", "DirectoryPath", "CommandLine", "Query",
 )  # fmt: skip
 
 

@@ -16,21 +16,23 @@ from lineage.harness.text import render_tool_input
 # The old and the new text of an edit.
 _EDITS = (
     ("old_string", "new_string"), ("oldString", "newString"), ("old_str", "new_str"), ("oldText", "newText"),
-    ("old_text", "new_text"), ("search", "replace"), ("before", "after"),
+    ("old_text", "new_text"), ("search", "replace"), ("before", "after"), ("TargetContent", "ReplacementContent"),
 )  # fmt: skip
 _EDIT_LISTS = ("edits", "replacements")
 _PATHS = (
     "file_path", "filePath", "absolute_path", "notebook_path", "path", "target_file", "filename", "file",
+    "TargetFile", "AbsolutePath",
 )  # fmt: skip
 # Whole texts, and the language of each; "" for that of the file.
 _TEXTS = {
     "content": "", "contents": "", "file_text": "", "new_source": "", "code_edit": "", "insert_text": "",
-    "command": "bash", "cmd": "bash", "script": "bash", "code": "", "patch": "diff", "diff": "diff",
-    "patchText": "diff",
+    "CodeContent": "",
+    "command": "bash", "cmd": "bash", "CommandLine": "bash", "script": "bash",
+    "code": "", "patch": "diff", "diff": "diff", "patchText": "diff",
     "prompt": "markdown", "plan": "markdown", "message": "markdown", "task": "markdown", "instruction": "markdown",
     "instructions": "markdown", "query": "", "text": "markdown", "description": "", "input": "",
 }  # fmt: skip
-_UNNAMED = frozenset(("content", "command", "cmd", "patch", "input"))
+_UNNAMED = frozenset(("content", "CodeContent", "command", "cmd", "CommandLine", "patch", "input"))
 _ALWAYS_SHOWN = frozenset(("bash", "diff"))
 _SUFFIXES = {"pyi": "python", "h": "c", "yml": "yaml", "htm": "html", "tsx": "tsx", "markdown": "markdown"}
 _PATCH = "*** Begin Patch"

@@ -31,11 +31,15 @@ DATA = Path(__file__).parents[1] / "data"
 
 @dataclass(frozen=True)
 class Case:
-    """An adapter and a sample of its harness; `word` stands somewhere in the sample's texts."""
+    """An adapter and a sample of its harness; `word` stands somewhere in the sample's texts.
+
+    Of `folders` the last ones lie between a history and its files: some harnesses name a session by them alone.
+    """
 
     harness: str
     sample: Path
     word: bytes = b"reader"
+    folders: int = 0
 
     @property
     def lines(self) -> list[bytes]:
@@ -43,6 +47,9 @@ class Case:
 
     def read(self, data: bytes, folder: Path) -> Capture:
         path = folder / f"given{self.sample.suffix}"
+        if self.folders:
+            path = folder.joinpath(*self.sample.parts[-self.folders - 1 :])
+            path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         return self.open(path)
 
@@ -54,6 +61,7 @@ class Case:
 
 
 CASES = [
+    Case("antigravity", next(DATA.glob("antigravity/brain/*/.system_generated/logs/transcript_full.jsonl")), folders=4),
     Case("claude-code", DATA / "claude-code/projects/-home-ada-demo/aa765e29-162b-5be6-8e53-f03014531e0e.jsonl"),
     Case("codex", next(DATA.glob("codex/sessions/2026/10/03/rollout-*.jsonl"))),
     Case("copilot", DATA / "copilot/session-state/ee99248c-46ed-55c0-a61a-8a778fbf68fe/events.jsonl"),

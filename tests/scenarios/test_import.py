@@ -39,7 +39,7 @@ BLOB = re.compile(rb"[A-Za-z0-9+/=_-]{100,}")
 HOMES = {
     "claude-code": ".claude", "codex": ".codex", "copilot": ".copilot", "cursor": ".cursor", "gemini": ".gemini",
     "goose": ".local/share/goose/sessions", "openclaw": ".openclaw", "opencode": ".local/share/opencode",
-    "pi": ".pi/agent", "qwen": ".qwen",
+    "pi": ".pi/agent", "qwen": ".qwen", "antigravity": ".gemini/antigravity-cli",
 }  # fmt: skip
 ELSEWHERE = (
     "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "GOOSE_PATH_ROOT", "XDG_DATA_HOME", "OPENCLAW_STATE_DIR",
@@ -48,6 +48,7 @@ ELSEWHERE = (
 )  # fmt: skip
 COUNTS = {
     "aider": {"sources": 2, "captured": 1, "empty": 1},
+    "antigravity": {"sources": 1, "captured": 1, "compactions": 1},
     "claude-code": {"sources": 12, "captured": 2, "unchanged": 1, "empty": 1, "copies": 6, "compactions": 1},
     "codex": {"sources": 6, "captured": 5, "copies": 1, "compactions": 2, "unsummarized": 2},
     "copilot": {"sources": 1, "captured": 1, "compactions": 1},

@@ -206,6 +206,7 @@ SIGNALS: list[tuple[str, Payload, str, Payload]] = [
     ("goose", make_goose("SessionEnd"), SESSION_END, {"transcript_path": None, "cwd": None}),
     ("goose", make_goose("PreToolUse", working_dir="/home/ada/demo"), OTHER, {"cwd": "/home/ada/demo"}),
     ("aider", make_plain("session-end", transcript_path="/d/.aider.chat.history.md"), SESSION_END, {}),
+    ("antigravity", make_plain("session-end", transcript_path="/d/transcript.jsonl"), SESSION_END, {}),
     ("generic", make_plain("no-such-event"), OTHER, {}),
 ]
 
