@@ -49,12 +49,14 @@ def make_artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT
         "private": False,
         "forked_from": None,
         "parent_session": None,
+        "partial": False,
         "watermark": [2, "t-0123456789", "sanitize_transcript_v1+test"],
         "models": [],
         "branches": [],
         "title": f"Session {session}",
         "aliases": [],
         "tags": ["lineage"],
+        "cssclasses": [],
         "body": body,
     }
     return Artifact(**{**values, **changes})

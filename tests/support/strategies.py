@@ -10,6 +10,7 @@ from lineage.core.base import naming
 from lineage.core.base.naming import Identity
 from lineage.core.format import documents
 from lineage.core.format.body import HASH_SCOPE, hash_body
+from lineage.core.format.contract import FALLBACK
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 
 Value = TypeVar("Value")
@@ -69,19 +70,21 @@ def make_artifact(kind: str = naming.TRANSCRIPT, **values: Any) -> Artifact:
         "sanitizer_version": "sanitize_transcript_v1+0",
         "memory_sentence": "In demo, the user asked.",
         "memory_sentence_version": documents.SENTENCE_VERSION,
-        "memory_sentence_quality": documents.FALLBACK,
+        "memory_sentence_quality": FALLBACK,
         "memory_sentence_generated_at": TIME,
         "format": documents.FORMAT,
         "lane": None,
         "private": False,
         "forked_from": None,
         "parent_session": None,
+        "partial": False,
         "watermark": [2, "t-0123456789", "sanitize_transcript_v1+0"],
         "models": ["m-1"],
         "branches": [],
         "title": "A title",
         "aliases": ["A title"],
         "tags": ["lineage", f"lineage/{kind}"],
+        "cssclasses": ["lineage", f"lineage-{kind}"],
         **values,
     }
     identity = Identity(whole["agent_id"], whole["session_id"], whole["session_key"])

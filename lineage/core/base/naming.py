@@ -143,6 +143,11 @@ def build_alias(title: str, kind: str) -> str:
     return title if kind == SUMMARY else f"{title} ({kind})"
 
 
+def build_css_classes(kind: str) -> list[str]:
+    """Return the classes by which a style sheet of Obsidian's knows the note of an artifact or manifest."""
+    return ["lineage", f"lineage-{kind}"]
+
+
 def artifact_path(stem: str, kind: str) -> str:
     """Return the path of an artifact or a manifest."""
     return f"{MEMORY}{stem}--{kind}.md"

@@ -26,7 +26,8 @@ class Capture:
     `turns` are in the source's order: a tuple, or a sequence that reads a long transcript anew on each iteration.
     `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, if the source names
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
-    `has_data` says that data is attached to the session, so that it can have findings.
+    `has_data` says that data is attached to the session, so that it can have findings. `partial` says that only the
+    prompts are left: the harness deleted the rest.
     """
 
     turns: Sequence[Turn]
@@ -42,3 +43,4 @@ class Capture:
     compactions: tuple[CompactionRecord, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     has_data: bool = False
+    partial: bool = False

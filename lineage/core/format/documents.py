@@ -8,34 +8,29 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 from frontmatter import Post
 
+from lineage import __version__
 from lineage.core.base import naming
 from lineage.core.base.links import wikilink
-from lineage.core.base.naming import TOKEN, Identity, validate_agent_id
-from lineage.core.base.times import to_utc_or_none
+from lineage.core.base.naming import Identity
 from lineage.core.format import frontmatter
-from lineage.core.format.body import HASH_SCOPE, Body, EncodedStream, StreamedText, decode_lines, encode_utf8, hash_body
+from lineage.core.format.body import Body, EncodedStream, StreamedText, decode_lines, encode_utf8, hash_body
+from lineage.core.format.contract import check_meta
 from lineage.core.format.resanitization import Replacement
-from lineage.errors import FormatError, InvalidInput
+from lineage.errors import FormatError
 
 FORMAT = 2
 """The format of what is written today. Every earlier one is read for ever; a document without the key has format 1."""
 
 SENTENCE_VERSION = "memory_sentence_v1"
-OK = "ok"
-FALLBACK = "fallback"
-
-_TIMES = frozenset(
-    {"captured_at", "started_at", "ended_at", "updated_at", "memory_sentence_generated_at", "removed_at"}
-)
 
 _OPTIONAL = ("imported_from",)
-_ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
-_WATERMARKS = ([int, str, str], [int, NoneType, str])
+_DEFAULTS: dict[str, Any] = {"format": 1, "partial": False, "cssclasses": []}
+"""The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -68,12 +63,14 @@ class Artifact(NamedTuple):
     private: bool
     forked_from: str | None
     parent_session: str | None
+    partial: bool
     watermark: list[Any]
     models: list[str]
     branches: list[str]
     title: str
     aliases: list[str]
     tags: list[str]
+    cssclasses: list[str]
     body: Body
 
     @property
@@ -125,9 +122,11 @@ class Manifest(NamedTuple):
     private: bool
     forked_from: str | None
     parent_session: str | None
+    partial: bool
     title: str
     aliases: list[str]
     tags: list[str]
+    cssclasses: list[str]
     body: str
     imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
 
@@ -211,10 +210,10 @@ def to_post(document: Document) -> Post:
     cls = type(document)
     meta = {key: getattr(document, key) for key in frontmatter_keys(cls)}
     meta |= {key: value for key in _optional_keys(cls) if (value := getattr(document, key))}
-    _check_meta(cls, meta)
+    check_meta(_TYPES[cls], meta)
     _check_links(document)
     if document.format == 1:
-        del meta["format"]
+        meta = {key: value for key, value in meta.items() if key not in _DEFAULTS}
     return frontmatter.build_post(meta, document.body if isinstance(document.body, str) else "")
 
 
@@ -224,12 +223,12 @@ def from_post(post: Post, path: str, body: Body | None = None) -> Document:
     The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
     recomputes to the token in the file's name and in every linked path.
     """
-    meta: dict[str, Any] = {"format": 1, **post.metadata}
+    meta: dict[str, Any] = {**_DEFAULTS, **post.metadata}
     cls = _CLASS_OF.get(str(meta.get("kind")))
     if cls is None:
         raise FormatError(f"unknown kind {meta.get('kind')!r}")
     _check_format(meta["format"])
-    _check_meta(cls, meta)
+    check_meta(_TYPES[cls], meta)
     values = {key: meta[key] for key in (*frontmatter_keys(cls), *_optional_keys(cls)) if key in meta}
     document: Document = cls(**values, body=post.content if body is None else body)
     if document.path != path:
@@ -329,37 +328,10 @@ _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
 
 def _check_format(number: Any) -> None:
     if type(number) is int and number > FORMAT:
-        hint = "a newer version of lineage wrote it: upgrade lineage on this machine"
-        raise FormatError(f"it has format {number}, and this version reads up to {FORMAT}", hint=hint)
+        hint = f"upgrade lineage on this machine to a version that reads format {number}"
+        raise FormatError(f"it has format {number}, and lineage {__version__} reads up to {FORMAT}", hint=hint)
     if type(number) is not int or number < 1:
         raise FormatError("'format' is not a number from 1")
-
-
-def _check_meta(cls: type[Document], meta: dict[str, Any]) -> None:
-    for key, types in _TYPES[cls].items():
-        if key not in meta:
-            raise FormatError(f"the frontmatter lacks {key!r}")
-        value = meta[key]
-        if type(value) not in types:
-            wanted = " or ".join("null" if t is NoneType else t.__name__ for t in types)
-            raise FormatError(f"{key!r} is {type(value).__name__}, not {wanted}")
-        if isinstance(value, list) and not all(isinstance(item, _ITEMS.get(key, str)) for item in value):
-            raise FormatError(f"{key!r} holds something else than text")
-        if key in _TIMES and value is not None and to_utc_or_none(value) != value:
-            raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
-    former_tokens = meta.get("imported_from", [])
-    if not (isinstance(former_tokens, list) and all(isinstance(t, str) and TOKEN.fullmatch(t) for t in former_tokens)):
-        raise FormatError("'imported_from' is not a list of session tokens")
-    if "watermark" in _TYPES[cls] and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
-        raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
-    if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:
-        raise FormatError(f"'hash_scope' is not {HASH_SCOPE!r}")
-    if meta.get("memory_sentence_quality", OK) not in (OK, FALLBACK):
-        raise FormatError("'memory_sentence_quality' is neither 'ok' nor 'fallback'")
-    try:
-        validate_agent_id(meta["agent_id"])
-    except InvalidInput as error:
-        raise FormatError(error.message) from error
 
 
 def _check_links(document: Document) -> None:

@@ -10,7 +10,7 @@ from lineage.core.format.resanitization import Replacement
 
 _COPIED_FIELDS = (
     "agent_id", "session_id", "session_key", "project", "harness", "lane", "private", "forked_from", "parent_session",
-    "title",
+    "partial", "title",
 )  # fmt: skip
 
 
@@ -79,6 +79,7 @@ def list_artifact_paths(manifest: Manifest) -> list[str]:
 def _bump_revision(changed: Manifest, revision: int, body: str, write_id: str, now: str) -> Manifest:
     return changed._replace(
         format=FORMAT,
+        cssclasses=naming.build_css_classes(naming.MANIFEST),
         body=body,
         content_sha256=hash_body(body),
         revision=revision + 1,
@@ -109,6 +110,7 @@ def _new_manifest(artifact: Artifact, stem: str) -> Manifest:
         format=FORMAT,
         aliases=[naming.build_alias(artifact.title, naming.MANIFEST)],
         tags=["lineage", "lineage/manifest"],
+        cssclasses=naming.build_css_classes(naming.MANIFEST),
         body="",
     )
 

@@ -9,8 +9,9 @@ from lineage.core.capture.request import Request
 from lineage.core.format import sentence, transcript
 from lineage.core.format import summary as summaries
 from lineage.core.format.body import HASH_SCOPE, Body, hash_body
+from lineage.core.format.contract import FALLBACK
 from lineage.core.format.digest import Digest
-from lineage.core.format.documents import FALLBACK, FORMAT, SENTENCE_VERSION, Artifact, with_body
+from lineage.core.format.documents import FORMAT, SENTENCE_VERSION, Artifact, with_body
 from lineage.core.format.turns import Turn, Watermark
 from lineage.core.sanitizer import Sanitizer
 from lineage.pipeline.capture.source import SessionSource
@@ -61,6 +62,7 @@ def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str 
         kind=naming.SUMMARY,
         aliases=[naming.build_alias(transcript_artifact.title, naming.SUMMARY)],
         tags=_build_tags(naming.SUMMARY),
+        cssclasses=naming.build_css_classes(naming.SUMMARY),
     )
     return with_body(summary, body)
 
@@ -114,11 +116,13 @@ def _build_artifact(
         private=request.private,
         forked_from=source.forked_from,
         parent_session=source.parent_session,
+        partial=source.partial,
         models=source.models,
         branches=source.branches,
         title=source.title,
         aliases=[naming.build_alias(source.title, kind)],
         tags=_build_tags(kind, *[DATA_TAG] * source.has_data),
+        cssclasses=naming.build_css_classes(kind),
         watermark=watermark.as_list(),
         body=body,
     )

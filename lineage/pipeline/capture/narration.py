@@ -12,8 +12,8 @@ from functools import partial
 from lineage.core.base.naming import is_test_session
 from lineage.core.capture.request import Request
 from lineage.core.format import sentence
+from lineage.core.format.contract import OK
 from lineage.core.format.digest import Digest
-from lineage.core.format.documents import OK
 from lineage.core.format.job import Job
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Sanitizer

@@ -55,6 +55,7 @@ class SessionSource:
     parent_session: str | None = None
     forked_from: str | None = None
     has_data: bool = False
+    partial: bool = False
 
 
 def read_source(ws: Workspace, request: Request, capture: Capture | None = None) -> SessionSource:
@@ -100,6 +101,7 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
         parent_session=sanitizer.sanitize_optional(capture.parent_session),
         forked_from=sanitizer.sanitize_optional(capture.forked_from),
         has_data=request.data or capture.has_data,
+        partial=capture.partial,
     )
 
 
