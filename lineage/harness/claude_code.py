@@ -103,7 +103,7 @@ class _Reader(Collector):
             self._append_turn(turn, at, source_id)
         for number, turn in enumerate(words, 1):
             self._append_turn(turn, at, f"{uuid}{SAID}{number}")
-        if not turns and kind in ("system", "progress", "attachment"):
+        if not turns and not words and kind in ("system", "progress", "attachment"):
             reason = records.SYSTEM_REASONS.get(as_string(record.get("subtype")), UNKNOWN)
             self.skip(reason if kind == "system" else BOOKKEEPING)
 
@@ -137,6 +137,9 @@ class _Reader(Collector):
 
     def _words_of(self, kind: str, record: dict[str, Any]) -> Iterator[Turn]:
         """Yield a person's words in a record of something else: a result, a command, an interruption."""
+        talk = as_string(record.get("content")).strip() if kind == "system" else ""
+        if talk and record.get("subtype") == records.VOICE_CALL:  # who of the two spoke isn't said
+            yield Turn(SYSTEM, talk, name="voice call")
         if kind != "user" or record.get("isCompactSummary") or record.get("isMeta"):
             return
         blocks = as_blocks(record["message"]["content"])

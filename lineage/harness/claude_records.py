@@ -19,6 +19,11 @@ BOOKKEEPING_KINDS = frozenset({
     "summary", "ai-title", "custom-title", "agent-name", "agent-setting", "agent-color", "mode", "permission-mode",
     "last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta", "cost-state", "pr-link",
     "bridge-session", "tag", "worktree-state", "content-replacement", "speculation-accept", "fork-context-ref",
+    "api-request", "api-request-blob", "api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
+    "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "continued-in", "data-flow-incomplete",
+    "data-flow-records", "derived-from", "dev-mods", "ended-by-model", "frame-link", "history-suppression",
+    "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "relocated", "repl-mode",
+    "resume-head-vouch", "session-owner", "tools-used",
 })  # fmt: skip
 TITLE_KEYS = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 # The model of messages that Claude Code writes itself.
@@ -26,12 +31,15 @@ SYNTHETIC_MODEL = "<synthetic>"
 
 API_ERROR = "API errors"
 HOOK = "hooks"
+VOICE_CALL = "voice_call_talk"
 MISSING_RESULT = "tool results not found"
 
 SYSTEM_REASONS = {"api_error": API_ERROR, "stop_hook_summary": HOOK} | dict.fromkeys(
     (
         "compact_boundary", "microcompact_boundary", "turn_duration", "local_command", "informational", "away_summary",
         "init", "status", "permission_retry", "bridge_status", "scheduled_task_fire", "agents_killed", "memory_saved",
+        "cloud_session_status", "file_snapshot", "model_consent_fallback", "model_fallback", "model_refusal_fallback",
+        "model_refusal_no_fallback", "rewind_stand_in",
     ),
     BOOKKEEPING,
 )  # fmt: skip

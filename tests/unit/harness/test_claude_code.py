@@ -470,6 +470,59 @@ def test_system_records_are_counted_by_what_they_are(subtype: object, reason: st
     assert capture.skipped == {reason: 1}
 
 
+def test_every_kind_that_the_program_names_is_known(reader: Reader) -> None:
+    """The names are those of its own table of kinds, version 2.1.330."""
+    kinds = [
+        "api-request",
+        "api-request-blob",
+        "api-request-resumed",
+        "api-request-shape",
+        "artifact-autoreact-ledger",
+        "artifact-comment-monitor",
+        "atis-latch",
+        "attribution-snapshot",
+        "continued-in",
+        "data-flow-incomplete",
+        "data-flow-records",
+        "derived-from",
+        "dev-mods",
+        "ended-by-model",
+        "frame-link",
+        "history-suppression",
+        "isolation-latch",
+        "memory-mode",
+        "observer-ref",
+        "relocated",
+        "resume-head-vouch",
+        "session-owner",
+        "tools-used",
+        "worktree-state",
+        "cost-state",
+        "last-prompt",
+        "tag",
+        "mode",
+    ]
+    subtypes = [
+        "file_snapshot",
+        "model_fallback",
+        "model_consent_fallback",
+        "model_refusal_fallback",
+        "rewind_stand_in",
+    ]
+    systems = [{"type": "system", "subtype": subtype, "content": "words"} for subtype in subtypes]
+    capture = reader(make_user("Hi"), *({"type": kind, "sessionId": "s"} for kind in kinds), *systems)
+    assert capture.skipped == {"bookkeeping": len(kinds) + len(subtypes)}
+
+
+def test_what_was_said_in_a_voice_call_is_kept_and_moves_no_id(reader: Reader) -> None:
+    talk = {"type": "system", "subtype": "voice_call_talk", "content": "Use the second one.", "isMeta": True}
+    capture = reader(make_user("Hi"), talk, make_assistant(make_text("Done.")))
+    said = capture.turns[1]
+    assert (said.role, said.name, said.text) == (SYSTEM, "voice call", "Use the second one.")
+    assert [turn.source_id for turn in capture.turns] == ["u1", "u2#said-1", "u3"]
+    assert capture.skipped == {}
+
+
 def test_progress_is_bookkeeping(reader: Reader) -> None:
     capture = reader({"type": "progress", "data": {"type": "hook_progress"}})
     assert (capture.turns, capture.skipped) == ((), {"bookkeeping": 1})
