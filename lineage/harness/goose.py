@@ -26,7 +26,7 @@ from lineage.harness.json_values import (
     parse_epoch,
 )
 from lineage.harness.jsonl import DAMAGED, read_text
-from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
+from lineage.harness.sqlite import Row, fetch_rows, list_known_tables, read_database
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
 from lineage.harness.words import INTERRUPTION, build_answer_turn
@@ -113,7 +113,7 @@ def _is_export(path: Path, known_ids: set[str]) -> bool:
 
 
 def _list_sessions(connection: sqlite3.Connection) -> dict[str, Row]:
-    rows = fetch_rows(connection, "SELECT * FROM sessions") if list_tables(connection) >= _TABLES else []
+    rows = fetch_rows(connection, "SELECT * FROM sessions") if list_known_tables(connection, _TABLES) else []
     return {as_string(row.get("id")): row for row in rows if as_string(row.get("id"))}
 
 

@@ -16,7 +16,7 @@ from lineage.harness import opencode_parts
 from lineage.harness.adapter import SessionLocation, choose_session, list_files
 from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, decode_json
 from lineage.harness.jsonl import DAMAGED, read_bytes, read_text
-from lineage.harness.sqlite import Row, fetch_rows, list_tables, read_database
+from lineage.harness.sqlite import Row, fetch_rows, list_known_tables, list_tables, read_database
 
 # The tables of each schema. A migrated database has both.
 _V1 = frozenset({"session", "message", "part"})
@@ -92,7 +92,7 @@ def _discover_in_database(path: Path) -> Iterator[SessionLocation]:
 
 
 def _list_sessions(connection: sqlite3.Connection) -> dict[str, JsonObject]:
-    tables = list_tables(connection)
+    tables = list_known_tables(connection, _V1, _V2)
     old = fetch_rows(connection, "SELECT * FROM session") if tables >= _V1 else []
     new = fetch_rows(connection, "SELECT * FROM session_v2") if tables >= _V2 else []
     return {as_string(row.get("id")): _info(row) for row in (*old, *new) if as_string(row.get("id"))}

@@ -5,7 +5,8 @@ turn for each of its blocks. (harnesses.md, sections 7 and 8)
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ from typing import Any
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, UNKNOWN, Collector, SessionLocation, list_files
-from lineage.harness.json_values import as_blocks, as_list, as_mapping, as_string, format_media_note
+from lineage.harness.json_values import JsonObject, as_blocks, as_list, as_mapping, as_string, format_media_note
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
 from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers
 
-_BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf"})
+_BOOKKEEPING = frozenset({"model_change", "thinking_level_change", "custom", "label", "leaf", "reset"})
 _ROLES = frozenset({
     "user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary",
     "compactionSummary",
@@ -53,15 +54,15 @@ def read_tree_transcript(path: Path, harness: str) -> Capture:
     """
     reader = _Reader()
     reader.read_lines(path, f"{harness} entry")
-    header = reader.header
-    if not reader.started_at:
-        reader.record_time(header.get("timestamp"))
-    return reader.build_capture(
-        session_id=as_string(header.get("id")) or None,
-        forked_from=_parse_parent_id(header),
-        project=as_string(header.get("cwd")) or None,
-        title=reader.name or None,
-    )
+    return reader.finish()
+
+
+def read_tree_records(records: Iterable[JsonObject], skipped: Counter[str]) -> Capture:
+    """Return the session of entries that lie elsewhere. `skipped` counts what they left out already."""
+    reader = _Reader(skipped=skipped)
+    for record in records:
+        reader.add(record)
+    return reader.finish()
 
 
 @dataclass(slots=True)
@@ -71,6 +72,17 @@ class _Reader(Collector):
     name: str = ""
     seen_texts: set[str] = field(default_factory=set)
     questions: dict[str, Any] = field(default_factory=dict)
+
+    def finish(self) -> Capture:
+        """Return the session."""
+        if not self.started_at:
+            self.record_time(self.header.get("timestamp"))
+        return self.build_capture(
+            session_id=as_string(self.header.get("id")) or None,
+            forked_from=_parse_parent_id(self.header),
+            project=as_string(self.header.get("cwd")) or None,
+            title=self.name or None,
+        )
 
     def add(self, record: dict[str, Any]) -> None:
         kind = _kind(record)

@@ -20,9 +20,10 @@ Row = dict[str, Any]
 Result = TypeVar("Result")
 DatabaseReader = Callable[[sqlite3.Connection], Result]
 
+DATABASE_SUFFIXES = (".db", ".sqlite")
 _TRIES = 3
 _READ_ONLY = "mode=ro"
-_HINT = "check the path; where the database is damaged, name an export of the session instead"
+_HINT = "it is tried again at the next import or sweep; where it is damaged, name an export of the session instead"
 
 
 def read_database(path: Path, read: DatabaseReader[Result]) -> Result:
@@ -53,6 +54,20 @@ def fetch_rows(connection: sqlite3.Connection, query: str, *values: Any) -> list
 def list_tables(connection: sqlite3.Connection) -> set[str]:
     """Return the names of a database's tables."""
     return {row["name"] for row in fetch_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def list_known_tables(connection: sqlite3.Connection, *schemas: frozenset[str]) -> set[str]:
+    """Return the names of the tables if all those of one schema are there; none of a database without any table.
+
+    Raise ValueError for a database of another schema.
+    """
+    tables = list_tables(connection)
+    if any(tables >= schema for schema in schemas):
+        return tables
+    if tables:
+        known = " or ".join(", ".join(sorted(schema)) for schema in schemas)
+        raise ValueError(f"it has another schema, without the tables {known}")
+    return set()
 
 
 def _read_in_place(path: Path, read: DatabaseReader[Result]) -> Result:

@@ -42,7 +42,10 @@ _RETENTION_DAYS = 400
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """A session known from hooks: its last event, the captured bytes of its transcript, its key and its lane."""
+    """A session known from hooks: its last event, its key and its lane.
+
+    `captured_size` is the size of its captured transcript, of a database the time of its last write.
+    """
 
     harness: str
     agent_id: str

@@ -28,6 +28,7 @@ from lineage.core.format.transcript import extract_turn_ids
 from lineage.errors import LineageError
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
 from tests.support.commands import LineageCommand
+from tests.support.openclaw import add_session, create_database
 
 pytestmark = pytest.mark.slow
 
@@ -164,6 +165,22 @@ def test_all_finds_every_harness_that_keeps_a_history_here(lineage: LineageComma
     shown = lineage("import", "all")
     assert shown.code == 0
     assert "gemini       3 sources: 0 sessions captured, 3 unchanged" in shown.out.replace("4 sources", "3 sources")
+
+
+def test_what_a_database_keeps_back_is_named_and_comes_with_the_next_import(
+    lineage: LineageCommand, home: Path, tmp_path: Path
+) -> None:
+    path = create_database(home / ".openclaw/agents/main/agent/openclaw-agent.sqlite")
+    message = {"role": "user", "content": "Mend the reader. " * 200}
+    entries = [{"type": "message", "id": "e1", "timestamp": "2026-10-02T09:00:00Z", "message": message}]
+    add_session(path, "s-1", entries)
+    data = path.read_bytes()
+    path.write_bytes(data[:5000])
+    report = imported(lineage, "openclaw")
+    assert (report["sources"], report["captured"]) == (1, 0)
+    assert [problem["path"] for problem in report["problems"]] == [str(path)]
+    path.write_bytes(data)
+    assert imported(lineage, "openclaw")["captured"] == 1
 
 
 def forked(folder: Path) -> Path:

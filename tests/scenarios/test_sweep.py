@@ -3,8 +3,11 @@
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,6 +16,7 @@ import pytest
 from lineage.app.worker import run_worker
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
+from lineage.core.format.transcript import extract_turn_ids
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.worker import SweepResult
 from lineage.telemetry import SeenSession
@@ -33,6 +37,7 @@ from tests.support.hook_process import (
     run_sweep,
     wait_until,
 )
+from tests.support.openclaw import add_session, create_database
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
@@ -69,6 +74,32 @@ def test_the_sweep_leaves_those_alone_that_are_being_written(tmp_path: Path, hom
     written = from_epoch(path.stat().st_mtime)
     assert run_sweep(root, home, shift_time(written, milliseconds=599_000)) == SweepResult(waiting=1)
     assert len(run_sweep(root, home, shift_time(written, milliseconds=600_000)).captured) == 1
+
+
+def test_a_database_that_cannot_be_read_is_named_and_tried_again_by_the_next_sweep(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hook names no file: OpenClaw's sessions lie in a database of their agent."""
+    root = tmp_path / "w"
+    path = create_database(home / ".openclaw/agents/main/agent/openclaw-agent.sqlite")
+    message = {"role": "user", "content": "Mend the reader."}
+    add_session(path, "s-1", [{"type": "message", "id": "e1", "timestamp": "2026-10-02T09:00:00Z", "message": message}])
+    payload = {"event": "turn-end", "session_id": "s-1", "transcript_path": f"sqlite:main:s-1:{path}"}
+    enqueue_in_process(root, payload, "openclaw")
+    drain_spool(root, home)
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = delete")
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("CREATE TABLE other(id)")
+        ((session, why),) = run_sweep(root, home).failed
+        assert (session, "openclaw-agent.sqlite: database is locked" in why) == ("s-1", True)
+        writer.execute("ROLLBACK")
+    assert len(run_sweep(root, home).captured) == 1
+    assert run_sweep(root, home) == SweepResult(unchanged=1)
+    add_session(path, "s-1", [{"type": "message", "id": "e2", "timestamp": "2026-10-02T09:01:00Z", "message": message}])
+    assert len(run_sweep(root, home).captured) == 1
+    assert [len(extract_turn_ids(artifact.body)) for artifact in list_captured(root)] == [1, 1]
 
 
 def test_the_sweep_counts_those_whose_transcript_is_gone(tmp_path: Path, home: Path) -> None:

@@ -3,16 +3,19 @@
 Harnesses move transcripts, some hooks name none, and a harness goes on writing after its hook.
 """
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 from lineage.errors import LineageError
 from lineage.harness import ADAPTERS
 from lineage.harness.adapter import SessionLocation
+from lineage.harness.sqlite import DATABASE_SUFFIXES
 from lineage.workspace.paths import expand_home
 
 _SHORT_ID = 8  # letters of an id in the file names of some harnesses
@@ -40,12 +43,17 @@ class HarnessHistories:
 
 
 def locate_transcript(histories: HarnessHistories, harness: str, session: str, hinted_path: str | None) -> Path | None:
-    """Return the transcript at the hinted path if it exists, else the one in the harness's history."""
+    """Return the transcript at the hinted path if it exists, else the one in the harness's history.
+
+    Without either, a database there that could not be listed: reading it says what is wrong with it.
+    """
     with suppress(OSError, ValueError):  # an impossible name
         if hinted_path and (path := expand_home(hinted_path)).is_file():
             return path
     locations = histories.list_sessions(harness)
-    return next((location.path for location in locations if _holds_session(harness, location, session)), None)
+    holding = (location.path for location in locations if _holds_session(harness, location, session))
+    unlisted = (item.path for item in locations if item.session is None and item.path.suffix in DATABASE_SUFFIXES)
+    return next(chain(holding, unlisted), None)
 
 
 def find_subagent_transcripts(harness: str, transcript: Path) -> Iterator[SessionLocation]:
@@ -72,14 +80,14 @@ def _holds_session(harness: str, location: SessionLocation, session: str) -> boo
 
 
 def wait_until_stable(path: Path, signaled_at: str) -> int | None:
-    """Return a file's size after half a second without a write since the signal, at most 2 s; None without a file."""
-    size, signaled = read_file_size(path), datetime.fromisoformat(signaled_at).timestamp()
+    """Return a file's mark after half a second without a write since the signal, at most 2 s; None without a file."""
+    size, signaled = read_growth_mark(path), datetime.fromisoformat(signaled_at).timestamp()
     changed = max(signaled, _read_mtime(path))
     for _ in range(_MAX_STEPS):
         if size is None or time.time() - changed >= _QUIET_SECONDS:
             break
         time.sleep(_STEP_SECONDS)
-        now = read_file_size(path)
+        now = read_growth_mark(path)
         if now != size:
             size, changed = now, time.time()
     return size
@@ -87,14 +95,26 @@ def wait_until_stable(path: Path, signaled_at: str) -> int | None:
 
 def read_file_size(path: Path) -> int | None:
     """Return the size of a regular file in bytes, None without one."""
-    try:
-        return path.stat().st_size if path.is_file() else None
-    except (OSError, ValueError):
-        return None
+    status = _stat(path)
+    return status.st_size if status else None
+
+
+def read_growth_mark(path: Path) -> int | None:
+    """Return what changes when a transcript grows, None without one: its size; of a database, the last write's time."""
+    # A database grows within its pages and its log.
+    if path.suffix not in DATABASE_SUFFIXES:
+        return read_file_size(path)
+    states = (_stat(file) for file in (path, path.with_name(f"{path.name}-wal")))
+    return max((status.st_mtime_ns for status in states if status), default=None)
 
 
 def _read_mtime(path: Path) -> float:
+    status = _stat(path)
+    return status.st_mtime if status else 0
+
+
+def _stat(path: Path) -> os.stat_result | None:
     try:
-        return path.stat().st_mtime
+        return path.stat() if path.is_file() else None
     except (OSError, ValueError):
-        return 0
+        return None

@@ -249,7 +249,7 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
     quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
     for seen in ws.telemetry.list_seen_sessions():
         path = transcripts.locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)
-        size = transcripts.read_file_size(path) if path else None
+        size = transcripts.read_growth_mark(path) if path else None
         if path is None or size is None:
             done.gone += 1
         elif size == seen.captured_size:

@@ -473,42 +473,13 @@ def test_system_records_are_counted_by_what_they_are(subtype: object, reason: st
 def test_every_kind_that_the_program_names_is_known(reader: Reader) -> None:
     """The names are those of its own table of kinds, version 2.1.330."""
     kinds = [
-        "api-request",
-        "api-request-blob",
-        "api-request-resumed",
-        "api-request-shape",
-        "artifact-autoreact-ledger",
-        "artifact-comment-monitor",
-        "atis-latch",
-        "attribution-snapshot",
-        "continued-in",
-        "data-flow-incomplete",
-        "data-flow-records",
-        "derived-from",
-        "dev-mods",
-        "ended-by-model",
-        "frame-link",
-        "history-suppression",
-        "isolation-latch",
-        "memory-mode",
-        "observer-ref",
-        "relocated",
-        "resume-head-vouch",
-        "session-owner",
-        "tools-used",
-        "worktree-state",
-        "cost-state",
-        "last-prompt",
-        "tag",
-        "mode",
-    ]
-    subtypes = [
-        "file_snapshot",
-        "model_fallback",
-        "model_consent_fallback",
-        "model_refusal_fallback",
-        "rewind_stand_in",
-    ]
+        "api-request", "api-request-blob", "api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
+        "artifact-comment-monitor", "atis-latch", "attribution-snapshot", "continued-in", "data-flow-incomplete",
+        "data-flow-records", "derived-from", "dev-mods", "ended-by-model", "frame-link", "history-suppression",
+        "isolation-latch", "memory-mode", "observer-ref", "relocated", "resume-head-vouch", "session-owner",
+        "tools-used", "worktree-state", "cost-state", "last-prompt", "tag", "mode",
+    ]  # fmt: skip
+    subtypes = ["file_snapshot", "model_fallback", "model_consent_fallback", "model_refusal_fallback", "init"]
     systems = [{"type": "system", "subtype": subtype, "content": "words"} for subtype in subtypes]
     capture = reader(make_user("Hi"), *({"type": kind, "sessionId": "s"} for kind in kinds), *systems)
     assert capture.skipped == {"bookkeeping": len(kinds) + len(subtypes)}

@@ -167,8 +167,19 @@ def test_a_live_database_is_read_and_keeps_its_files(tmp_path: Path) -> None:
 def test_a_database_of_something_else_holds_no_session(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE sessions(id)")
-    with pytest.raises(TranscriptError, match="does not hold"):
+    with pytest.raises(
+        TranscriptError, match=r"other\.db: it has another schema, without the tables messages, sessions"
+    ):
         read(tmp_path / "other.db", "20261002_1")
+
+
+def test_a_database_of_another_schema_is_listed_and_an_empty_one_not(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+        assert list(discover(tmp_path)) == []
+        connection.execute("CREATE TABLE sessions_v9(id)")
+    assert list(discover(tmp_path)) == [SessionLocation(path)]
 
 
 # Turns

@@ -1,7 +1,12 @@
 """OpenClaw's sessions: pi's entries, with what its gateway adds, in folders by agent. (harnesses.md, section 8)"""
 
 import json
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +16,9 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
 from lineage.harness import pi
+from lineage.harness.adapter import SessionLocation
 from lineage.harness.openclaw import discover, list_roots, read
+from tests.support.openclaw import add_session, create_database, read_entries
 
 DATA = Path(__file__).parents[2] / "data/openclaw/agents"
 ID = "3c1e9f60-2b7d-5a48-b6a0-9e5d4c3b2a19"
@@ -153,3 +160,159 @@ def test_a_copy_that_is_named_itself_is_taken(tmp_path: Path) -> None:
     copy = tmp_path / f"{ID}.checkpoint.1.jsonl"
     copy.write_bytes(MAIN.read_bytes())
     assert [item.path for item in discover(copy)] == [copy]
+
+
+# The database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return create_database(tmp_path / "agents/main/agent/openclaw-agent.sqlite")
+
+
+def make_message(number: int, text: str, role: str = "user") -> Record:
+    content = [{"type": "text", "text": text}]
+    at = f"2026-10-02T10:{number:02d}:00.000Z"
+    return {"type": "message", "id": f"dd{number}", "timestamp": at, "message": {"role": role, "content": content}}
+
+
+def test_the_database_gives_what_the_file_gave(database: Path) -> None:
+    """Sessions of before were moved into it: their turns keep their ids."""
+    add_session(database, ID, read_entries(MAIN))
+    (location,) = discover(database.parents[2])
+    assert location == SessionLocation(database, ID)
+    assert read(location.path, location.session) == read(MAIN)
+
+
+def test_a_session_that_goes_on_there_only_adds_turns(database: Path) -> None:
+    add_session(database, ID, read_entries(MAIN))
+    add_session(database, ID, [make_message(1, "And then?"), {"type": "reset", "id": "r"}])
+    capture = read(database, ID)
+    assert capture.turns[:-1] == read(MAIN).turns
+    assert capture.turns[-1].text == "And then?"
+    assert "unknown" not in capture.skipped
+
+
+def test_long_entries_are_compressed_and_read_whole(database: Path) -> None:
+    words = "Mend the reader. " * 500
+    add_session(database, "s-1", [make_message(1, words), make_message(2, "short")])
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute("SELECT event_json IS NULL, length(event_zstd) FROM transcript_events").fetchall()
+    assert rows[0][0] and rows[0][1] < 200
+    assert [turn.text for turn in read(database, "s-1").turns] == [words.strip(), "short"]
+
+
+def test_sessions_of_one_chat_are_told_apart(database: Path) -> None:
+    add_session(database, "s-1", [make_message(1, "one")], label="The reader")
+    add_session(database, "s-2", [make_message(2, "two")], previous_session_id="s-1", reason="reset")
+    assert [item.session for item in discover(database)] == ["s-1", "s-2"]
+    assert [turn.text for turn in read(database, "s-2").turns] == ["two"]
+    assert (read(database, "s-2").title, read(database, "s-2").forked_from) == ("The reader", None)
+    with pytest.raises(TranscriptError, match="does not hold one session but 2"):
+        read(database)
+
+
+def test_a_sub_agents_session_names_the_one_that_started_it(database: Path) -> None:
+    for number, session in enumerate(("before", "parent", "after")):
+        add_session(database, session, [], created_at=number * 10)
+    add_session(
+        database, "child", [make_message(1, "Scan")], "agent:main:sub", spawned_by="agent:main:main", created_at=15
+    )
+    assert read(database, "child").parent_session == "parent"
+    assert read(database, "parent").parent_session is None
+
+
+@pytest.mark.parametrize(
+    ("window", "origin"),
+    [
+        ({"reason": "fork", "fork_source_session_id": "s-0"}, "s-0"),
+        ({"reason": "compaction", "previous_session_id": "s-1"}, "s-1"),
+        ({"reason": "reset", "previous_session_id": "s-1"}, None),
+    ],
+)
+def test_a_fork_names_its_origin(database: Path, window: Record, origin: str | None) -> None:
+    add_session(database, "s-2", [make_message(1, "two")], **window)
+    assert read(database, "s-2").forked_from == origin
+
+
+def test_entries_that_were_archived_are_counted(database: Path) -> None:
+    add_session(database, "s-1", [])
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("INSERT INTO session_transcript_cold_archives VALUES ('s-1', 'a.zst', 40)")
+    assert (read(database, "s-1").turns, read(database, "s-1").skipped) == ((), {"in OpenClaw's archive": 40})
+
+
+def test_a_database_in_use_is_read_and_nothing_of_it_changed(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as writer:
+        add_session(database, "s-1", [make_message(1, "one")])
+        writer.execute("BEGIN IMMEDIATE")
+        before = sorted(database.parent.iterdir())
+        assert [turn.text for turn in read(database, "s-1").turns] == ["one"]
+        assert sorted(database.parent.iterdir()) == before
+
+
+def test_a_locked_database_is_named_and_read_afterwards(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_session(database, "s-1", [make_message(1, "one")])
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0))
+    with closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = delete")
+        writer.execute("PRAGMA locking_mode = exclusive")
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("CREATE TABLE other(id)")
+        assert list(discover(database)) == [SessionLocation(database)]
+        with pytest.raises(TranscriptError, match=r"openclaw-agent\.sqlite: database is locked") as caught:
+            read(database, "s-1")
+        assert "tried again" in caught.value.hint
+        writer.execute("ROLLBACK")
+    assert [turn.text for turn in read(database, "s-1").turns] == ["one"]
+
+
+@pytest.mark.parametrize("damage", ["torn", "schema", "other"])
+def test_a_damaged_or_foreign_database_is_listed_and_refused(database: Path, damage: str) -> None:
+    add_session(database, "s-1", [make_message(1, "one")])
+    if damage == "torn":
+        data = database.read_bytes()
+        database.write_bytes(data[: len(data) // 2])
+    elif damage == "other":
+        database.write_bytes(b"no database at all" * 100)
+    else:
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute("ALTER TABLE transcript_events RENAME TO transcript_entries")
+    assert list(discover(database.parents[2])) == [SessionLocation(database)]
+    with pytest.raises(TranscriptError, match=r"openclaw-agent\.sqlite"):
+        read(database, "s-1")
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "event_zstd = x'28b52ffd0000', event_json = NULL, navigation_json = '{}'",
+        "event_zstd = substr(event_zstd, 1, 60)",
+        "event_zstd = NULL, event_json = '{\"type\":'",
+    ],
+)
+def test_a_damaged_entry_is_counted_and_the_others_read(database: Path, assignment: str) -> None:
+    add_session(database, "s-1", [make_message(1, "long " * 900), make_message(2, "two")])
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(f"UPDATE transcript_events SET {assignment} WHERE seq = 0")
+    capture = read(database, "s-1")
+    assert [turn.text for turn in capture.turns] == ["two"]
+    assert capture.skipped == {"damaged": 1}
+
+
+def test_without_the_library_a_compressed_session_is_refused_whole(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what came later would lie before what is captured, and be lost."""
+    add_session(database, "s-1", [make_message(1, "long " * 900), make_message(2, "two")])
+    add_session(database, "s-2", [make_message(3, "three")], "agent:main:other")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(TranscriptError, match="`zstandard` is not installed") as caught:
+        read(database, "s-1")
+    assert "pip install zstandard" in caught.value.hint
+    assert [turn.text for turn in read(database, "s-2").turns] == ["three"]
+
+
+def test_the_library_is_loaded_where_a_compressed_entry_is_read() -> None:
+    code = "import sys, lineage.harness.openclaw, lineage.__main__; print('zstandard' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

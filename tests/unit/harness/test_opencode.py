@@ -111,11 +111,18 @@ def test_a_session_must_be_named_where_there_are_several(tmp_path: Path) -> None
         assert str(V1) in caught.value.message
 
 
-@pytest.mark.parametrize("script", ["", "CREATE TABLE notes(id)", "CREATE VIEW session AS SELECT 'ses_1' AS id"])
-def test_a_database_of_something_else_holds_no_session(script: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ("", "does not hold"),
+        ("CREATE TABLE notes(id)", "another schema"),
+        ("CREATE VIEW session AS SELECT 'ses_1' AS id", "does not hold"),
+    ],
+)
+def test_a_database_of_something_else_holds_no_session(script: str, what: str, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.executescript(script)
-    with pytest.raises(TranscriptError, match="does not hold"):
+    with pytest.raises(TranscriptError, match=what):
         read(tmp_path / "other.db", "ses_1")
 
 
