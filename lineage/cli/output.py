@@ -27,6 +27,13 @@ def print_text(text: str = "", *, end: str = "\n") -> None:
     _echo(strip_controls(text) + end, sys.stdout)
 
 
+def print_synopsis(title: str, outcome: str) -> None:
+    """Print what a session is about and, if that says more, what came of it, a line each."""
+    print_text(f"    {title}")
+    if outcome not in ("", title):
+        print_text(f"    → {outcome}")
+
+
 def print_json(value: Any) -> None:
     """Print one JSON object, ASCII only: safe for every terminal and locale. A dataclass is one of its fields."""
     _echo(json.dumps(value, indent=2, ensure_ascii=True, default=_as_dict) + "\n", sys.stdout)

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text, print_warning, strip_controls
+from lineage.cli.output import print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
 from lineage.index import Hit
 from lineage.pipeline.search.search import search
@@ -60,8 +60,9 @@ def command(
     for note in result.notes:
         print_warning(f"note: {note}")
     for hit in hits:
-        for line in _format_hit(hit):
-            print_text(line)
+        print_text(_format_hit(hit))
+        if hit.entry is None:
+            print_synopsis(hit.title or "", hit.outcome or "")
         # print_text would strip the bold
         click.echo(f"    {_highlight(hit, colour=sys.stdout.isatty())}")
         if hit.entry is None:
@@ -77,16 +78,13 @@ def _names_agent(context: click.Context, text: str) -> bool:
     return is_default and parse_query(text).filters.agent is not None
 
 
-def _format_hit(hit: Hit) -> list[str]:
+def _format_hit(hit: Hit) -> str:
     entry = hit.entry
     if entry is None:
         turns = f"  turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else ""
-        return [
-            f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}{turns}",
-            f"    {hit.memory_sentence}",
-        ]
+        return f"{hit.membership_ts}  {hit.session_id}  {hit.kind}  {hit.project or '-'}{turns}"
     marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
-    return ["  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])]
+    return "  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])
 
 
 def _hit_as_json(hit: Hit) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import print_json, print_synopsis, print_text
 from lineage.index import SessionRow
 
 if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays f
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
 def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
-    """List sessions, newest first, each with its sentence.
+    """List sessions, newest first, each with its title and outcome.
 
     \b
     Example:
@@ -65,4 +65,4 @@ def _print_rows(rows: Iterable[SessionRow]) -> None:
     for row in rows:
         captures = "" if row.captures == 1 else f" · {row.captures} captures"
         print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}{captures}")
-        print_text(f"    {row.memory_sentence}")
+        print_synopsis(row.title, row.outcome)

@@ -7,7 +7,8 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_entry
-from lineage.cli.output import print_json, print_result, print_text
+from lineage.cli.output import print_json, print_result, print_synopsis, print_text
+from lineage.core.base.naming import SUMMARY
 from lineage.core.format.turns import parse_turn_range
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.session_view import resolve_reference
@@ -23,7 +24,7 @@ from lineage.workspace.workspace import Workspace
 )  # fmt: skip
 @click.option("--turns", metavar="A-B", help="Only these turns of the transcript, by number.")
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
-    """Print a session: its newest summary, another of its files, or some of its turns.
+    """Print a session: title, outcome and its newest summary, another of its files, or some of its turns.
 
     SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry, as search gives it.
 
@@ -37,8 +38,13 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     if as_json:
         value = {"session": target.session, "path": target.path, "text": target.text}
         print_json({**value, "turns": [turn.as_json() for turn in target.turns]} if target.turns else value)
-    else:
-        print_text(target.text.rstrip("\n"))
+        return 0
+    if target.kind == SUMMARY:
+        row = target.session
+        print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}")
+        print_synopsis(row.title, row.outcome)
+        print_text()
+    print_text(target.text.rstrip("\n"))
     return 0
 
 

@@ -22,12 +22,14 @@ class Ranking:
 
     Up to `budget` rows, the rarest words are looked up one by one. Words in more rows than `common` choose no rows
     while there are others; words in half of all rows are not scored, for their BM25 weight is zero. `weights` are those
-    of a title, of a sentence or tag, and of a body. A session's next passage counts `decay` of the one before it.
+    of a title, of a sentence or tag, and of a body. A passage of tools counts `tools` of one that somebody wrote. A
+    session's next passage counts `decay` of the one before it.
     """
 
     budget: int = 2_000
     common: int = 24_000
     weights: tuple[float, float, float] = COLUMN_WEIGHTS
+    tools: float = 0.5
     decay: float = 0.2
 
 

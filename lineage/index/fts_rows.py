@@ -1,15 +1,16 @@
 """The full-text table: passages of artifacts and entries of books, each a row that is ranked by itself.
 
 A passage's rowid is its artifact's number times `MAX_PASSAGES` plus its place; an entry's is the negative of its row's
-number. So no table has to map rows of text to their owners. The tokenizer stems English words; in scripts without
+number. So no table has to map rows of text to their owners. Passages of tools have the places from `MAX_OF_KIND` on,
+by which a search knows them. The tokenizer stems English words; in scripts without
 spaces each character is a token. (core/search/segmentation.py)
 """
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.segmentation import segment
 from lineage.index.rows import ArtifactRow
 
@@ -42,9 +43,10 @@ def build_artifact_fts_rows(number: int, row: ArtifactRow) -> Iterator[FtsRow]:
     year, month, day = row.membership_ts[:10].split("-")
     sentence = f"{segment(row.memory_sentence)} {int(day)} {_MONTHS[int(month) - 1]} {year}"
     head = (segment(row.title), sentence)
-    for place, passage in enumerate(islice(row.passages, MAX_PASSAGES)):
+    places = count(number * MAX_PASSAGES), count(number * MAX_PASSAGES + MAX_OF_KIND)
+    for passage in row.passages:
         turns = f"{passage.first} {passage.last}" if passage.last else ""
-        yield number * MAX_PASSAGES + place, *head, segment(passage.text), turns
+        yield next(places[passage.of_tools]), *head, segment(passage.text), turns
         head = ("", "")
 
 

@@ -8,12 +8,17 @@ from lineage.core.base import naming
 from lineage.core.capture.ledger import compute_membership, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.format.synopsis import build_synopsis
+from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
 
 
 class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
-    """A row of `artifacts`; the field names are the columns. `passages` go to the full-text table only."""
+    """A row of `artifacts`; the field names are the columns. `passages` go to the full-text table only.
+
+    `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them.
+    """
 
     source_path: str
     source_sha256: str
@@ -34,6 +39,8 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     memory_sentence: str
     memory_sentence_quality: str
     title: str
+    ask: str
+    outcome: str
     private: int
     visible: int
     stamp: str
@@ -44,8 +51,7 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
         return self[:-1]
 
 
-TurnTexts = Sequence[tuple[int, str]]
-"""The texts of turns, each with the turn's number."""
+TurnTexts = Sequence[TurnText]
 
 COLUMNS = ArtifactRow._fields[:-1]
 UPSERT = (
@@ -67,6 +73,9 @@ def build_row_from_hash(
 ) -> ArtifactRow:
     """Return the row of a document, given the hash of its data. See `build_row`."""
     artifact = document if isinstance(document, Artifact) else None
+    if document.kind == naming.TRANSCRIPT and turn_texts is None:
+        turn_texts = transcript.extract_texts(document.body)
+    synopsis = build_synopsis(() if turn_texts is None else turn_texts)
     return ArtifactRow(
         source_path=document.path,
         source_sha256=sha256,
@@ -87,6 +96,8 @@ def build_row_from_hash(
         memory_sentence=artifact.memory_sentence if artifact else "",
         memory_sentence_quality=artifact.memory_sentence_quality if artifact else "",
         title=document.title,
+        ask=synopsis.ask,
+        outcome=synopsis.outcome,
         private=int(document.private),
         visible=int(is_visible(document)),
         stamp=stamp,
@@ -97,11 +108,7 @@ def build_row_from_hash(
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:
     if document.kind == naming.MANIFEST:
         return ()
-    if document.kind == naming.TRANSCRIPT:
-        turns = transcript.extract_texts(document.body) if turn_texts is None else turn_texts
-        result = passages.split_turns(turns)
-    else:
-        # The first line of a body holds its links.
-        result = passages.split_text(str(document.body).partition("\n")[2])
-    # One passage at least carries the title and the sentence.
-    return result or (Passage(""),)
+    if turn_texts is not None:
+        return passages.split_turns(turn_texts)
+    # The first line of a body holds its links. One passage at least carries the title and the sentence.
+    return passages.split_text(str(document.body).partition("\n")[2]) or (Passage(""),)

@@ -5,19 +5,27 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from lineage.core.format.body import replace_surrogates
+from lineage.core.format.synopsis import build_title
 from lineage.index.filter_sql import escape_like
 
-_SESSIONS = """
+ASK_SQL = "(select ask from artifacts where session_token = {0} and ask != '' order by stem limit 1)"
+"""The first capture's that has one, given an SQL expression of the token; null without one."""
+OUTCOME_SQL = "(select outcome from artifacts where session_token = {0} and outcome != '' order by stem desc limit 1)"
+_SESSIONS = f"""
     select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
-           m.started_at, m.ended_at, coalesce(max(a.membership_ts), m.membership_ts) as newest,
+           {ASK_SQL.format("m.session_token")}, {OUTCOME_SQL.format("m.session_token")},
+           m.started_at, m.ended_at, listed.newest,
            (select s.memory_sentence from artifacts s
             where s.session_token = m.session_token and s.source_kind != 'manifest'
             order by s.stem desc, s.source_kind limit 1),
-           m.source_path, count(distinct a.stem), m.private
-    from artifacts m
-    left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
-    where {where}
-    group by m.id order by newest desc, m.session_token limit :limit
+           m.source_path, listed.captures, m.private
+    from (select m.id, coalesce(max(a.membership_ts), m.membership_ts) as newest, count(distinct a.stem) as captures
+          from artifacts m
+          left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
+          where {{where}}
+          group by m.id order by newest desc, m.session_token limit :limit) listed
+    join artifacts m on m.id = listed.id
+    order by listed.newest desc, m.session_token
 """
 _PROJECT = "(m.project = :project or m.project like :project_end escape '!')"
 _REFERENCE = (
@@ -39,7 +47,10 @@ SELECT_INDEXED_TOKENS = """
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as lists show it: the values of its manifest and its newest sentence."""
+    """A session as lists show it: the values of its manifest and its newest sentence.
+
+    `ask` is the first capture's, `outcome` the newest's, "" without one; the title is made of them.
+    """
 
     session_id: str
     session_key: str | None
@@ -48,6 +59,8 @@ class SessionRow:
     project: str | None
     harness: str
     title: str
+    ask: str
+    outcome: str
     started_at: str | None
     ended_at: str | None
     membership_ts: str
@@ -79,5 +92,6 @@ def build_list_statement(
 def build_session_row(row: Sequence[Any]) -> SessionRow:
     """Return the session of a selected row."""
     values: dict[str, Any] = dict(zip((field.name for field in fields(SessionRow)), row, strict=True))
-    sentence = values["memory_sentence"] or ""
-    return SessionRow(**{**values, "memory_sentence": sentence, "private": bool(values["private"])})
+    values |= {name: values[name] or "" for name in ("ask", "outcome", "memory_sentence")}
+    title = build_title(values["ask"], values["outcome"], values["title"])
+    return SessionRow(**{**values, "title": title, "private": bool(values["private"])})

@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.format.synopsis import build_title
+from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.index import books, filter_sql, fts_query, fts_rows
 from lineage.index.books import EntryRow
 from lineage.index.filter_sql import SESSION_TOKEN_SQL
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
+from lineage.index.sessions import ASK_SQL, OUTCOME_SQL
 from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
 SNIPPET_MARKS = ("\x02", "\x03")
 """They stand before and after each matching word of a snippet."""
 _HIT_KEYS = ("session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project",
-             "membership_ts", "memory_sentence")  # fmt: skip
+             "membership_ts", "memory_sentence", "title", "outcome")  # fmt: skip
 ENTRY_KIND = "entry"
 
 _SCORED_PASSAGES = 4  # of a session; more would favour long ones
@@ -35,8 +37,8 @@ SNIPPET_WORDS = 24
 class Hit:
     """A search result. `score` grows with relevance; `snippet` has `SNIPPET_MARKS` around matching words.
 
-    `turns` are the first and last turn of a transcript's passage, else None. An entry of a book has the kind `entry`
-    and is in `entry`; its session is that of its origin, if any.
+    `turns` are the first and last turn of a transcript's passage, `title` and `outcome` those of the session, else
+    None. An entry of a book has the kind `entry` and is in `entry`; its session is that of its origin, if any.
     """
 
     session_id: str | None
@@ -49,6 +51,8 @@ class Hit:
     project: str | None
     membership_ts: str | None
     memory_sentence: str | None
+    title: str | None
+    outcome: str | None
     turns: tuple[int, int] | None = None
     entry: EntryRow | None = None
 
@@ -77,7 +81,12 @@ class RankedRow(NamedTuple):  # a search makes thousands
     key: str
 
 
-_SELECT_MATCHES = "select rowid as id, rank from search where search match :words and rank match :weights"
+KIND_WEIGHT = f"case when {{}} % {MAX_PASSAGES} >= {MAX_OF_KIND} then {{}} else 1.0 end"
+"""SQL of the weight of a row, given its number and the weight of passages of tools."""
+_SELECT_MATCHES = f"""
+    select rowid as id, rank * {KIND_WEIGHT.format("rowid", ":tools")} as rank
+    from search where search match :words and rank match :weights
+"""
 SELECT_ALL = f"""
     select id * {MAX_PASSAGES} as id, cast(0.0 as double precision) as rank
     from artifacts where source_kind != 'manifest'
@@ -98,10 +107,12 @@ SELECT_RANKED = """
     order by score desc, at desc, path, place
 """
 _ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
-_SELECT_ARTIFACT = f"""
-    select session_id, session_token, agent_id, source_kind, source_path, project, membership_ts, memory_sentence
-    from artifacts where id = ? / {MAX_PASSAGES}
-"""
+HIT_COLUMNS = ", ".join((
+    "a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project, a.membership_ts",
+    "a.memory_sentence, a.title", ASK_SQL.format("a.session_token"), OUTCOME_SQL.format("a.session_token"),
+))  # fmt: skip
+"""What `build_session_hit` takes of an artifact `a`."""
+_SELECT_ARTIFACT = f"select {HIT_COLUMNS} from artifacts a where a.id = ? / {MAX_PASSAGES}"
 _SELECT_ENTRY = f"""
     select s.session_id, nullif({SESSION_TOKEN_SQL}, ''), s.agent_id, s.project, {_ENTRY_COLUMNS}
     from book_entries e left join artifacts s on s.id =
@@ -207,6 +218,7 @@ class SqliteTextSearch(SqliteVocabulary):
             **filter_sql.build_values(query.filters, agent_id),
             "words": expression,
             "weights": f"bm25({', '.join(map(str, ranking.weights))})",
+            "tools": ranking.tools,
             "most": limit if limit != NO_LIMIT else 1 << 40,
         }
         return [RankedRow(*row[:-1]) for row in self.connection.execute(sql, values)]
@@ -224,11 +236,7 @@ class SqliteTextSearch(SqliteVocabulary):
             entry = books.decode_entry(values)
             return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
         columns = self.connection.execute(_SELECT_ARTIFACT, (row.number,)).fetchone()
-        session_id, token, agent_id, kind, path, project, at, sentence = columns
-        return Hit(
-            session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence,
-            fts_rows.parse_turn_range(turns),
-        )  # fmt: skip
+        return build_session_hit(columns, row.score, snippet, fts_rows.parse_turn_range(turns))
 
     def _load_snippet(self, expression: str, number: int) -> tuple[str, str]:
         """Return a row's snippet and its passage's turns, none for a match outside of the body."""
@@ -241,12 +249,22 @@ class SqliteTextSearch(SqliteVocabulary):
         return snippet
 
 
+def build_session_hit(columns: Sequence[Any], score: float, snippet: str, turns: tuple[int, int] | None) -> Hit:
+    """Return the hit of an artifact, given its `HIT_COLUMNS`."""
+    *origin, path, project, at, sentence, title, ask, outcome = columns
+    session_id, token, agent_id, kind = origin
+    shown = build_title(ask or "", outcome or "", title)
+    return Hit(
+        session_id, token, agent_id, kind, path, score, snippet, project, at, sentence, shown, outcome, turns
+    )  # fmt: skip
+
+
 def build_entry_hit(entry: EntryRow, session: tuple[str | None, ...], score: float, snippet: str) -> Hit:
     """Return the hit of an entry; `session` is (id, token, agent, project) of its origin, with None for no origin."""
     session_id, token, agent_id, project = session
     if entry.scope.startswith(books.AGENT_SCOPE_PREFIX):
         agent_id = entry.scope.removeprefix(books.AGENT_SCOPE_PREFIX)
     return Hit(
-        session_id, token, agent_id, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None,
-        entry=entry,
+        session_id, token, agent_id, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None, None,
+        None, entry=entry,
     )  # fmt: skip

@@ -102,12 +102,17 @@ def _format_hit(hit: Hit) -> ResponseItem:
         return ResponseItem(lead, f"{snippet}\n{entry.kind} of {entry.scope}")
     turns = [f"turns {hit.turns[0]}-{hit.turns[1]}"] if hit.turns else []
     lead = " · ".join([f"{hit.session_token}", hit.kind, *turns, hit.membership_ts or ""])
-    return ResponseItem(lead, f"{snippet}\n{hit.memory_sentence or ''}\n{hit.project or ''}")
+    return ResponseItem(lead, f"{snippet}\n{_format_synopsis(hit.title, hit.outcome)}\n{hit.project or ''}")
 
 
 def _format_session(row: SessionRow) -> ResponseItem:
     where = ", ".join(filter(None, (row.harness, row.project, row.session_id)))
-    return ResponseItem(f"{row.session_token} · {row.membership_ts}", f"{row.memory_sentence}\n{where}")
+    about = _format_synopsis(row.title, row.outcome)
+    return ResponseItem(f"{row.session_token} · {row.membership_ts}", f"{about}\n{where}")
+
+
+def _format_synopsis(title: str | None, outcome: str | None) -> str:
+    return " → ".join(dict.fromkeys(filter(None, (title, outcome))))
 
 
 def _session_heading(shown: SessionText) -> str:

@@ -57,7 +57,7 @@ TOOLS = (
                 choices=("summary", "compaction", "manifest"), default="summary"),
         )),
     Tool("sessions", "List sessions", tool_answers.list_sessions,
-        description="List your earlier sessions, newest first, each with a sentence on what it was about.",
+        description="List your earlier sessions, newest first, each with its title and outcome.",
         parameters=(_PROJECT, _LIMIT)),
     Tool("context", "Context for new work", tool_answers.build_context,
         description="What a new session should know: preferences, decisions, the last session, open tasks. Call it "

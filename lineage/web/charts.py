@@ -145,7 +145,7 @@ def _build_manifest_node(view: SessionView) -> GraphNode:
 
 def _build_relative_node(relative: RelatedSession) -> GraphNode:
     href = f"/sessions/{relative.session.session_token}" if relative.session else ""
-    title = relative.session.memory_sentence if relative.session else "not here (any more)"
+    title = relative.session.title if relative.session else "not here (any more)"
     return GraphNode("relative", 0, 0, relative.tie, clip(relative.session_id, 26), title, href)
 
 

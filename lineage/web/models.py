@@ -10,9 +10,9 @@ from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, l
 
 SESSION: Schema = record({
     "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
-    "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "started_at": nullable(TEXT),
-    "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT, "manifest_path": TEXT,
-    "captures": INTEGER, "private": BOOLEAN,
+    "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "ask": TEXT, "outcome": TEXT,
+    "started_at": nullable(TEXT), "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT,
+    "manifest_path": TEXT, "captures": INTEGER, "private": BOOLEAN,
 })  # fmt: skip
 PART: Schema = record({
     "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
@@ -20,7 +20,7 @@ PART: Schema = record({
 })  # fmt: skip
 RELATIVE: Schema = record({
     "tie": one_of("forked from", "fork", "started by", "started"), "session_id": TEXT,
-    "session_token": nullable(TEXT), "memory_sentence": nullable(TEXT),
+    "session_token": nullable(TEXT), "title": nullable(TEXT), "memory_sentence": nullable(TEXT),
 })  # fmt: skip
 VIEW: Schema = record({
     "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
@@ -52,7 +52,8 @@ HIT: Schema = record({
     "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
     "path": TEXT, "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
     "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
-    "membership_ts": nullable(TEXT), "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
+    "membership_ts": nullable(TEXT), "title": nullable(TEXT), "outcome": nullable(TEXT),
+    "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
 })  # fmt: skip
 MESSAGE: Schema = record({"role": TEXT, "text": TEXT}, {"at": nullable(TEXT)})
 CHECKPOINT: Schema = record({
@@ -86,7 +87,7 @@ def dump_view(view: SessionView) -> dict[str, Any]:
 
 
 def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
-    row = {name: getattr(relative.session, name, None) for name in ("session_token", "memory_sentence")}
+    row = {name: getattr(relative.session, name, None) for name in ("session_token", "title", "memory_sentence")}
     return {"tie": relative.tie, "session_id": relative.session_id, **row}
 
 

@@ -258,6 +258,23 @@ def test_sessions_come_newest_first_with_the_newest_sentence(index: Index) -> No
     assert index.list_sessions("other") == []
 
 
+def test_a_session_has_the_first_ask_and_the_newest_outcome_of_its_captures(index: Index) -> None:
+    index.upsert([manifest_row("s-1", title="known at capture"), manifest_row("s-2", LATER, title="known at capture")])
+    for at, ask, outcome in (
+        (AT, "rename the parser", "Renamed it."),
+        (LATER, "and the reader", "Renamed both."),
+        ("2026-11-25T10:30:00.000Z", "", ""),
+    ):
+        index.upsert([row(naming.TRANSCRIPT, "s-1", at, ask=ask, outcome=outcome)])
+    index.upsert([row(naming.SUMMARY, "s-1", text="of pears")])
+    sessions = [(s.title, s.ask, s.outcome) for s in index.list_sessions("default")]
+    assert sessions == [("rename the parser", "rename the parser", "Renamed both."), ("known at capture", "", "")]
+    (hit,) = index.search("pears", None, limit=5)
+    assert (hit.title, hit.outcome) == ("rename the parser", "Renamed both.")
+    index.delete_session(make_identity("s-1").token)
+    assert [(s.title, s.ask) for s in index.list_sessions("default")] == [("known at capture", "")]
+
+
 def test_a_session_is_found_by_a_prefix_of_its_id_key_or_token(index: Index) -> None:
     index.upsert([manifest_row("alpha", session_key="chat#alpha"), manifest_row("beta")])
     token = make_identity("alpha").token
@@ -278,8 +295,9 @@ def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index)
 
 def test_text_of_any_characters_comes_back_as_it_was(index: Index) -> None:
     text = "a\0b \x02 % ' \\ \U0001f600"
-    index.upsert([manifest_row("s-1", title=text, project=text)])
-    assert [(s.title, s.project) for s in index.list_sessions(None, project=text)] == [(text, text)]
+    index.upsert([manifest_row("s-1", title=text, ask=text, project=text)])
+    (session,) = index.list_sessions(None, project=text)
+    assert (session.ask, session.project, session.title) == (text, text, text)
 
 
 def test_a_session_s_files_come_oldest_first(index: Index) -> None:

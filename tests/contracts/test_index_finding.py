@@ -13,7 +13,7 @@ from lineage.core.base import naming
 from lineage.core.books.entry import TASK
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.core.format.turns import Turn
+from lineage.core.format.turns import InputPart, Turn
 from lineage.index import Index
 from lineage.index.fts_query import Ranking
 from tests.contracts.test_index_books import book, files
@@ -27,6 +27,13 @@ LATER = "2026-11-21T10:30:00.000Z"
 def said(session: str, *texts: str, **more: object) -> Artifact:
     turns = [Turn("user", text, AT, id=f"t-{number:010d}", number=number) for number, text in enumerate(texts, 1)]
     return make_artifact(naming.TRANSCRIPT, session, body=transcript.render_turns("[[l]]", turns), **more)
+
+
+def called(session: str, name: str, result: str, *parts: InputPart, line: str = "", at: str = AT) -> Artifact:
+    """A transcript of a call and its result."""
+    call = Turn("assistant", "", at, name=name, input=line, parts=parts, id="t-0000000001", number=1)
+    turns = [call, Turn("tool", result, at, name=name, id="t-0000000002", number=2, call=1)]
+    return make_artifact(naming.TRANSCRIPT, session, at, title="t", body=transcript.render_turns("[[l]]", turns))
 
 
 def summary(session: str, text: str, at: str = AT, **more: object) -> Artifact:
@@ -87,6 +94,38 @@ def test_what_is_meant_is_found(index: Index, text: str, asked: str) -> None:
         index, summary("right", text, title="", memory_sentence=""), summary("wrong", "something else", title="")
     )
     assert found(index, asked) == ["right"]
+
+
+def test_what_only_an_edit_or_a_written_file_holds_is_found_with_its_turns(index: Index) -> None:
+    edit = InputPart("limit = read_quota_ceiling()\n", old="limit = 7\n")
+    written = InputPart("class TariffLedger: ...\n", "python")
+    add_to_index(index, called("edit", "Edit", "ok", edit, line="src/a.py"), called("write", "Write", "ok", written))
+    assert found(index, "read_quota_ceiling") == ["edit"]
+    assert found(index, "TariffLedger") == ["write"]
+    (hit,) = index.search("read_quota_ceiling", None, limit=5)
+    assert (hit.turns, "read_quota_ceiling" in hit.snippet.replace("\x02", "").replace("\x03", "")) == ((1, 2), True)
+
+
+def test_what_is_said_goes_before_what_tools_were_given_and_gave(index: Index) -> None:
+    """Fails without `KIND_WEIGHT`: what a tool gives says it oftener, and is newer."""
+    text = "the ledger lost its last row"
+    add_to_index(
+        index,
+        said("person", text, title="t"),
+        called("result", "Bash", f"{text} {text}", at=LATER),
+        called("input", "Write", "ok", InputPart(f"{text}: {text}"), at=LATER),
+        summary("other", "quite something else"),
+        summary("another", "and another thing"),
+    )
+    assert found(index, "ledger last row")[0] == "person"
+    assert {"result", "input"} < set(found(index, "ledger last row"))
+
+
+def test_a_command_that_is_the_object_of_its_call_is_held_once(index: Index) -> None:
+    command = "pytest -q tests/unit"
+    add_to_index(index, called("one", "Bash", "", InputPart(command, "bash"), line=command))
+    (row,) = index.search("pytest", None, limit=5, by_passage=True)
+    assert "".join(text for text, _ in row.split_snippet()) == f"Bash {command}\nBash"
 
 
 def test_no_word_stands_for_another_that_is_there(index: Index) -> None:

@@ -51,6 +51,16 @@ def test_it_verifies_reindexes_and_is_found(vault: Path) -> None:
         assert [hit.session_id for hit in found.hits] == ["generic-1"]
 
 
+def test_titles_and_outcomes_are_today_s(vault: Path) -> None:
+    with open_test_workspace(vault, now="2026-11-20T10:00:00.000Z") as ws:
+        reindex(ws)
+        (session,) = ws.index.list_sessions(None, reference="generic-1")
+        (hit,) = search(ws, "splitlines", agent_id="default", limit=1).hits
+    assert (session.title, session.outcome) == (hit.title, hit.outcome) == (
+        "Why does reader.py drop the last line?", "Then it should be rotated.",
+    )  # fmt: skip
+
+
 def test_the_same_sources_again_are_nothing_new(vault: Path, tmp_path: Path) -> None:
     with open_test_workspace(vault, now="2026-11-20T11:00:00.000Z") as ws:
         reindex(ws)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lineage.cli.lazy import LazyGroup
 from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
-from lineage.core.format import documents, transcript
+from lineage.core.format import clipping, documents, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
 from lineage.extraction import candidates, tool_overlap
 from lineage.extraction.candidates import extract_candidates
@@ -167,7 +167,7 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | s
 @given(st.lists(st.tuples(st.sampled_from([USER, ASSISTANT, TOOL]), texts), max_size=12))
 def test_what_is_learned_is_the_same_from_the_turns_and_from_their_file(said: list[tuple[str, str]]) -> None:
     """The run that captures learns from its turns, whoever finishes it after a crash from the transcript."""
-    shown = (transcript.clip_turn(Turn(role, text), transcript.ClipLimits()) for role, text in said)
+    shown = (clipping.clip_turn(Turn(role, text), clipping.ClipLimits()) for role, text in said)
     captured_turns = tuple(assign_ids([turn for turn in shown if turn.text], "t" * 16))
     body = transcript.render_turns("[[a]]", captured_turns)
     assert extract_candidates(transcript.parse_turns(body)) == extract_candidates(captured_turns)

@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from lineage.core.base.markdown import choose_language
-from lineage.core.format.transcript import ClipLimits, clip_turn, render_turns
+from lineage.core.format.clipping import ClipLimits, clip_turn
+from lineage.core.format.transcript import render_turns
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, InputPart, Turn, assign_ids
 from tests.support.markdown import FRAGMENTS
 

@@ -106,9 +106,11 @@ def interrupted(_: object) -> None:
 
 def test_after_a_removal_no_byte_of_the_workspace_tells_of_the_session(root: Path) -> None:
     assert {text for _, text in find_holders(root, *DISTINCTIVE)} == set(DISTINCTIVE)
+    asked = ("Where does the wombat hide its ledger?", "Thanks for the periscope, it is done.")
+    assert {text for path, text in find_holders(root, *asked) if path.endswith("index.db")} == set(asked)
     sentence = next(row for row in (root / "MEMORY.md").read_text().split("\n") if "| session=s-1 |" in row)
     receipt = removed(root)
-    assert find_holders(root, *DISTINCTIVE, sentence, "s-1") == []
+    assert find_holders(root, *DISTINCTIVE, *asked, sentence, "s-1") == []
     assert {path for path, _ in find_holders(root, receipt.session_token)} == {
         f"memory/tombstones/{receipt.session_token}.md"
     }

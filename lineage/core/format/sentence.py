@@ -81,7 +81,12 @@ def is_one_sentence(text: str) -> bool:
     """Return whether nothing inside a text ends a sentence; abbreviations ("e.g.") and file names do not."""
     if "\n" in text or not text.strip():
         return False
-    return all(_ABBREVIATION.search(text[: match.start() + 1]) for match in _BOUNDARY.finditer(text))
+    return all(is_abbreviation(text[: match.start() + 1]) for match in _BOUNDARY.finditer(text))
+
+
+def is_abbreviation(text: str) -> bool:
+    """Return whether the full stop that ends a text ends no sentence ("e.g.")."""
+    return _ABBREVIATION.search(text) is not None
 
 
 def extract_anchors(context: SentenceContext, digest: Digest) -> frozenset[str]:

@@ -7,13 +7,12 @@ own block or begin another.
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from lineage.core.base.fences import fence_text, parse_fence_opening
 from lineage.core.base.links import to_one_line
 from lineage.core.base.markdown import (
-    choose_language,
     escape_code,
     escape_line,
     escape_prose,
@@ -23,8 +22,7 @@ from lineage.core.base.markdown import (
 from lineage.core.base.sequences import Replayable
 from lineage.core.format import transcript_v1
 from lineage.core.format.body import Body, StreamedText, body_chunks
-from lineage.core.format.fingerprints import compute_fingerprints, decode_fingerprints, encode_fingerprints
-from lineage.core.format.turns import ASSISTANT, NO_NEWLINE, SYSTEM, TOOL, USER, InputPart, Turn
+from lineage.core.format.turns import ASSISTANT, NO_NEWLINE, SYSTEM, TOOL, USER, InputPart, Turn, TurnText
 
 _UNKNOWN_TIME = "–"
 _SEPARATOR = " · "
@@ -34,11 +32,11 @@ _CALL = "tool"
 _FOLDED = frozenset({_CALL, "result"})
 _THINKING, _ERROR = "thinking", "error"
 _MAX_TITLE_CHARS = 60
-_MAX_OBJECT_CHARS = 200
 
 _TIME = r"((?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\dZ|–)"
 _REQUEST = re.compile(rf"## (\d+) · user · {_TIME}(?: · .*)?")
 _HEAD = re.compile(r"> \[!(user|agent|tool|result|system)\]-?(?: (.*))?")
+_SPEECH = re.compile(rf"> \[!(?:(user)\]|(agent|system)\] (\d+) · {_TIME})\n")
 _NUMBER = re.compile(rf"(\d+) · {_TIME}(?: · (.*))?")
 _ID = re.compile(r"\^(t-[0-9a-f]{10})")
 _RESULT = re.compile(rf"\*\*(\d+) · (result|{_ERROR}) · {_TIME} · (t-[0-9a-f]{{10}})\*\*")
@@ -50,48 +48,6 @@ _ANSWERS = re.compile(r"of (\d+)")
 _FIELD_WORD = re.compile(rf"(?:{_THINKING}|{_ERROR}|of \d+|\+\d+ −\d+)")
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]?")
 _EDIT = "diff edit"
-
-
-@dataclass(frozen=True, slots=True)
-class ClipLimits:
-    """The limits of a result and of a call's input, in characters. Words of people and agents are never clipped."""
-
-    result: int = 20_000
-    input: int = 200_000
-
-
-def clip_turn(turn: Turn, limits: ClipLimits) -> Turn:
-    """Return the turn as a transcript keeps it: long results and inputs cut in the middle, said and fingerprinted."""
-    is_tool = turn.role in (ASSISTANT, TOOL)
-    name = to_one_line(turn.name)
-    name = name or ("tool" if is_tool and (turn.input.strip() or turn.error or turn.parts) else "")
-    text, fingerprints = _clip_middle(turn.text, limits.result) if turn.role == TOOL else (turn.text, "")
-    parts = tuple(_clip_parts(turn.parts, limits.input)) if is_tool else ()
-    line = to_one_line(turn.input) if name else ""
-    line = line if len(line) <= _MAX_OBJECT_CHARS else line[: _MAX_OBJECT_CHARS - 1] + "…"
-    return turn._replace(text=text, name=name, input=line, parts=parts, fingerprints=fingerprints)
-
-
-def _clip_parts(parts: Iterable[InputPart], limit: int) -> Iterator[InputPart]:
-    for part in parts:
-        old, old_prints = _clip_middle(part.old, limit) if part.old is not None else (None, "")
-        limit -= len(old or "")
-        text, prints = _clip_middle(part.text, max(0, limit))
-        limit = max(0, limit - len(text))
-        label, language = to_one_line(part.label), choose_language(part.language)
-        merged = decode_fingerprints(old_prints) | decode_fingerprints(prints)
-        yield InputPart(text, language if old is None else "", label, old, encode_fingerprints(merged))
-
-
-def _clip_middle(text: str, limit: int) -> tuple[str, str]:
-    """Return a text of about `limit` characters and the fingerprints of what is left out."""
-    if len(text) <= limit:
-        return text, ""
-    head = limit * 3 // 4
-    tail = limit - head
-    left_out = text[head : len(text) - tail]
-    note = f"\n… {len(left_out):,} characters left out …\n"
-    return text[:head] + note + text[len(text) - tail :], encode_fingerprints(compute_fingerprints(left_out))
 
 
 def render_turns(siblings: str, turns: Sequence[Turn]) -> str:
@@ -223,23 +179,43 @@ def parse_turns(body: Body) -> Sequence[Turn]:
     return tuple(iter_turns(body)) if isinstance(body, str) else Replayable(partial(iter_turns, body))
 
 
-def extract_texts(body: Body) -> Sequence[tuple[int, str]]:
-    """Return the number and the searchable text of each turn: a tool's name and input, and the text."""
-    if transcript_v1.is_format_1(body):
-        return transcript_v1.extract_texts(body)
-    if isinstance(body, str):
-        return turn_texts(_iter_identified(body))
-    return Replayable(lambda: map(_to_text, _iter_identified(body)))
+def extract_texts(body: Body) -> Sequence[TurnText]:
+    """Return the searchable texts of a body's turns: what is said, and a tool's name, input and result."""
+    iter_texts = transcript_v1.iter_texts if transcript_v1.is_format_1(body) else _iter_texts
+    return list(iter_texts(body)) if isinstance(body, str) else Replayable(partial(iter_texts, body))
 
 
-def turn_texts(turns: Iterable[Turn]) -> Sequence[tuple[int, str]]:
+def turn_texts(turns: Iterable[Turn]) -> Sequence[TurnText]:
     """Return the result of `extract_texts` for the body of these turns, without reading it."""
-    return list(map(_to_text, turns))
+    return list(chain.from_iterable(map(_to_texts, turns)))
 
 
-def _to_text(turn: Turn) -> tuple[int, str]:
-    parts = (text for part in turn.parts for text in (part.label, part.old, part.text))
-    return turn.number, " ".join(filter(None, (turn.name, turn.input, *parts, turn.text)))
+def _to_texts(turn: Turn) -> Iterator[TurnText]:
+    result = turn.text if turn.role == TOOL else ""
+    if turn.name or turn.parts or result:
+        parts = [text for part in turn.parts for text in (part.label, part.old, part.text)]
+        # A command is the call's object, too.
+        line = "" if any(part and turn.input in part for part in parts) else turn.input
+        yield TurnText(turn.number, TOOL, " ".join(filter(None, (turn.name, line, *parts, result))))
+    if turn.text and not result:
+        yield TurnText(turn.number, SYSTEM if turn.thinking else turn.role, turn.text)
+
+
+def _iter_texts(body: Body) -> Iterator[TurnText]:
+    """Yield the texts of a body. Most turns only say something: reading no more of them saves half of the time."""
+    request = ""
+    for block in _iter_blocks(body):
+        if block.startswith("## "):
+            heading = _REQUEST.fullmatch(block)
+            request = f"{heading[1]}{_SEPARATOR}{heading[2]}" if heading else request
+        elif speech := _SPEECH.match(block):
+            number, role = (request.partition(" ")[0], USER) if speech[1] else (speech[3], _ROLE_OF[speech[2]])
+            if number:
+                lines = block[speech.end() :].split("\n")
+                yield TurnText(int(number), role, restore_prose("\n".join([line[2:] for line in lines])))
+        elif head := _HEAD.match(block):
+            for turn, _ in _parse_callout(head, block, request):
+                yield from _to_texts(turn)
 
 
 def extract_turn_ids(body: Body) -> list[str]:

@@ -1,14 +1,12 @@
 """Transcripts of format 1, read for ever: a heading for each turn, its text in a fence (format: Bodies)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator
 
 from lineage.core.base.fences import fence_text, parse_fence_opening
 from lineage.core.base.links import escape_markdown, unescape_markdown
-from lineage.core.base.sequences import Replayable
 from lineage.core.format.body import Body, body_chunks
-from lineage.core.format.turns import Turn
+from lineage.core.format.turns import SYSTEM, TOOL, Turn, TurnText
 
 # A heading ends in a block id, so that Obsidian can link to a turn: `[[…--transcript#^t-0123456789]]`.
 _HEADING = re.compile(r"## (\d+) · (\w+) · (?:(\d{4}-\d\d-\d\d) )?(\S+) \^(t-[0-9a-f]{10})")
@@ -17,11 +15,12 @@ _HEADING_LINE = re.compile(f"^{_HEADING.pattern}$", re.MULTILINE)
 _FIRST_TURN = re.compile(rf"^(?:{_HEADING.pattern}$|> \[!\w+\]-? |## \d+ · user · ).*", re.MULTILINE)
 _CALL = re.compile(r"\*\*([^*]+)\*\*( \[error\])?(?: (.*))?")
 _RENDERED_TURN = re.compile(
-    r"\n## (\d+) · \w+ · (?:\d{4}-\d\d-\d\d )?\S+ \^t-[0-9a-f]{10}\n"
-    r"(?:\n\*\*([^*\n]+)\*\*(?: \[error\])?(?: (.*))?\n)?(?:\n(~{3,}).*\n)?"
+    r"\n## (\d+) · (\w+) · (?:\d{4}-\d\d-\d\d )?\S+ \^t-[0-9a-f]{10}\n"
+    r"(?:\n\*\*([^*\n]+)\*\*(?: \[error\])?(?: (.*))?\n)?(?:\n(~{3,})(.*)\n)?"
 )
 """The beginning of a turn as `render_chunks` writes it: heading, call and the first line of the fence."""
 _UNKNOWN_TIME = "–"
+_THINKING = "thinking"
 _BUFFER_SIZE = 1 << 18  # characters
 
 _Fenced = tuple[str, str, str]
@@ -55,43 +54,43 @@ def _render_content(turn: Turn) -> str:
         error = " [error]" if turn.error else ""
         call = f"\n\n**{escape_markdown(turn.name)}**{error}"
         call += f" {escape_markdown(turn.input)}" if turn.input else ""
-    info = "thinking" if turn.thinking else ""
+    info = _THINKING if turn.thinking else ""
     return call + (f"\n\n{fence_text(turn.text, info)}" if turn.text else "")
 
 
-def extract_texts(body: Body) -> Sequence[tuple[int, str]]:
-    """Return the number and the searchable text of each turn: a tool's name and input, and the text."""
-    if not isinstance(body, str):
-        return Replayable(partial(_iter_texts, body))
-    texts = _extract_texts_fast(body)
-    return list(_iter_texts(body)) if texts is None else texts
-
-
-def _join(*parts: str) -> str:
-    return " ".join(filter(None, parts))
-
-
-def _iter_texts(body: Body) -> Iterator[tuple[int, str]]:
-    for heading, above, text, _ in _iter_blocks(body):
+def iter_texts(body: Body) -> Iterator[TurnText]:
+    """Yield the searchable texts of each turn: what is said, and a tool's name, input and result."""
+    texts = _extract_texts_fast(body) if isinstance(body, str) else None
+    if texts is not None:
+        yield from texts
+        return
+    for heading, above, text, info in _iter_blocks(body):
         name, _, value = _parse_call(above)
-        yield int(heading[1]), _join(name, value, text)
+        yield from _to_texts(int(heading[1]), heading[2], name, value, text, info)
 
 
-def _extract_texts_fast(body: str) -> list[tuple[int, str]] | None:
+def _to_texts(number: int, role: str, name: str, value: str, text: str, info: str) -> Iterator[TurnText]:
+    result = text if role == TOOL else ""
+    if name or result:
+        yield TurnText(number, TOOL, " ".join(filter(None, (name, value, result))))
+    if text and not result:
+        yield TurnText(number, SYSTEM if info == _THINKING else role, text)
+
+
+def _extract_texts_fast(body: str) -> list[TurnText] | None:
     """Return the texts of a body exactly as `render_chunks` writes it, or None for any other body."""
     # One match for each turn instead of one for each heading and fence: three times as fast, in every reindex.
-    position, texts = body.find("\n") + 1, []
+    position, texts = body.find("\n") + 1, list[TurnText]()
     while turn := _RENDERED_TURN.match(body, position):
-        number, name, value, fence = turn.groups()
+        number, role, name, value, fence, info = turn.groups()
         position, text = turn.end(), ""
         if fence:
             end = body.find(f"\n{fence}\n", position - 1)
             if end < 0:
                 return None
             text, position = body[position:end], end + len(fence) + 2
-        if name:
-            text = _join(unescape_markdown(name), unescape_markdown(value or ""), text)
-        texts.append((int(number), text))
+        name, value = unescape_markdown(name or ""), unescape_markdown(value or "")
+        texts += _to_texts(int(number), role, name, value, text, info)
     return texts if position == len(body) and body.startswith("[[") else None
 
 
@@ -102,7 +101,7 @@ def iter_turns(body: Body) -> Iterator[Turn]:
         day = heading[3] or day
         at = None if heading[4] == _UNKNOWN_TIME else f"{day}T{heading[4][:-1]}.000Z"
         name, error, value = _parse_call(above)
-        yield Turn(heading[2], text, at, name, value, error, info == "thinking", None, heading[5], int(heading[1]))
+        yield Turn(heading[2], text, at, name, value, error, info == _THINKING, None, heading[5], int(heading[1]))
 
 
 def _iter_blocks(body: Body) -> Iterator[_Block]:

@@ -83,6 +83,14 @@ class Turn(NamedTuple):
         return len(self.text) + len(self.input) + sum(len(part.text) + len(part.old or "") for part in self.parts)
 
 
+class TurnText(NamedTuple):
+    """A searchable text of a turn. Its role is the speaker's; that of what tools are given and give is `TOOL`."""
+
+    number: int
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Watermark:
     """The end of a capture: the number of turns, the last one's id, and the version of the sanitizer."""

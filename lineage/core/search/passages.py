@@ -5,9 +5,12 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage.core.base.sequences import Replayable
+from lineage.core.format.turns import TOOL, TurnText
 
 MAX_PASSAGES = 1 << 20
 """The largest number of passages of a text; those of a longer text are longer."""
+MAX_OF_KIND = MAX_PASSAGES // 2
+"""The largest number of passages of what is said, and of those of tools."""
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
 _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
@@ -15,15 +18,22 @@ _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 
 # A named tuple: a reindex makes one for every 900 characters.
 class Passage(NamedTuple):
-    """A text and the numbers of its first and last turn, 0 outside of transcripts."""
+    """A text and the numbers of its first and last turn, 0 outside of transcripts.
+
+    `of_tools` is the text that tools were given and gave.
+    """
 
     text: str
     first: int = 0
     last: int = 0
+    of_tools: bool = False
 
 
-def split_turns(turn_texts: Sequence[tuple[int, str]]) -> Iterable[Passage]:
-    """Return the passages of turns: consecutive ones that fit, or chunks of a long one; streamed if they are."""
+def split_turns(turn_texts: Sequence[TurnText]) -> Iterable[Passage]:
+    """Return the passages of turns: what is said, at least one, then those of tools; streamed if the turns are.
+
+    A passage holds consecutive texts of its kind that fit, or a chunk of a long one.
+    """
     is_held = isinstance(turn_texts, tuple | list)
     return tuple(_iter_passages(turn_texts)) if is_held else Replayable(partial(_iter_passages, turn_texts))
 
@@ -34,28 +44,31 @@ def split_text(text: str) -> tuple[Passage, ...]:
 
 
 def _passage_length(total: int) -> int:
-    return max(_MIN_LENGTH, 2 * total // MAX_PASSAGES + 1)
+    return max(_MIN_LENGTH, 2 * total // MAX_OF_KIND + 1)
 
 
-def _iter_passages(turn_texts: Sequence[tuple[int, str]]) -> Iterator[Passage]:
-    length = _passage_length(sum(len(text) for _, text in turn_texts))
-    window: list[tuple[int, str]] = []
-    size = 0
-    for number, text in turn_texts:
+def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
+    length = _passage_length(sum(len(text) for _, _, text in turn_texts))
+    said = _pack((text for text in turn_texts if text.role != TOOL), length, of_tools=False)
+    yield next(said, Passage(""))
+    yield from said
+    yield from _pack((text for text in turn_texts if text.role == TOOL), length, of_tools=True)
+
+
+def _pack(turn_texts: Iterable[TurnText], length: int, *, of_tools: bool) -> Iterator[Passage]:
+    window, first, last, size = list[str](), 0, 0, 0
+    for number, _, text in turn_texts:
         if window and size + len(text) > length:
-            yield _build_passage(window)
+            yield Passage("\n".join(window), first, last, of_tools)
             window, size = [], 0
         *chunks, rest = _split_chunks(text, length) if len(text) > length else (text,)
         for chunk in chunks:
-            yield Passage(chunk, number, number)
-        window.append((number, rest))
+            yield Passage(chunk, number, number, of_tools)
+        first, last = first if window else number, number
+        window.append(rest)
         size += len(rest)
     if window:
-        yield _build_passage(window)
-
-
-def _build_passage(window: Sequence[tuple[int, str]]) -> Passage:
-    return Passage("\n".join(text for _, text in window if text), window[0][0], window[-1][0])
+        yield Passage("\n".join(window), first, last, of_tools)
 
 
 def _split_chunks(text: str, length: int) -> list[str]:

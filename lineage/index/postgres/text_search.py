@@ -21,7 +21,17 @@ from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
 from lineage.index.fts_rows import parse_turn_range
 from lineage.index.postgres.fts_rows import ROW_COUNT_TERM, WORD_COUNT_TERM
 from lineage.index.postgres.tokenizer import Tokenizer, is_single_word
-from lineage.index.text_search import NO_LIMIT, SELECT_ALL, SELECT_RANKED, Hit, RankedRow, build_entry_hit
+from lineage.index.text_search import (
+    HIT_COLUMNS,
+    KIND_WEIGHT,
+    NO_LIMIT,
+    SELECT_ALL,
+    SELECT_RANKED,
+    Hit,
+    RankedRow,
+    build_entry_hit,
+    build_session_hit,
+)  # fmt: skip
 from lineage.index.vocabulary import MAX_COMPARED_WORDS
 
 _PHRASE = re.compile(r'"[^"]*"(?: \*)?')
@@ -29,7 +39,7 @@ _MIN_IDF = 1e-6  # of FTS5, for words in half of all rows
 
 _LENGTH_NORM = "1.2 * (0.25 + 0.75 * words / %(mean)s::float8)"
 _SELECT_MATCHES = """
-    select id, -({score}) as rank from (
+    select id, -({score}) * {kind} as rank from (
         select id, words, {often} from (
             select id, words, terms, rank() over (order by ({presence}) / (1 + {norm}) desc) as place
             from search where terms @@ %(words)s::tsquery and {where}
@@ -45,8 +55,7 @@ _FREQUENCY = (
 _SCORE = "%(idf{0})s::float8 * often{0} * 2.2 / (often{0} + {1})"
 _CANDIDATES_PER_ROW = 3  # rows that are scored for each row wanted: those with the rarest words
 _SELECT_ARTIFACTS = f"""
-    select s.id, s.title, s.sentence, s.body, s.turns, a.session_id, a.session_token, a.agent_id, a.source_kind,
-           a.source_path, a.project, a.membership_ts, a.memory_sentence
+    select s.id, s.title, s.sentence, s.body, s.turns, {HIT_COLUMNS}
     from search s join artifacts a on a.id = s.id / {MAX_PASSAGES} where s.id > 0 and s.id = any(%(ids)s::bigint[])
 """
 _SELECT_ENTRIES = f"""
@@ -127,6 +136,7 @@ class PostgresTextSearch:
             # the server takes weights up to 1, of the classes D, C, B, A
             "heaviest": heaviest,
             "weights": [0.1, body, sentence, title],
+            "tools": ranking.tools,
         }
         known = [(phrase, count, n) for phrase, count, n in zip(each, counts, phrases.values(), strict=True) if count]
         for place, (phrase, count, repeats) in enumerate(known):
@@ -140,6 +150,7 @@ class PostgresTextSearch:
             often=", ".join(often) or "0 as never",
             presence=" + ".join(presence) or "0",
             norm=_LENGTH_NORM,
+            kind=to_postgres_sql(KIND_WEIGHT.format("id", ":tools")),
             where=where,
         )
         return statement, values
@@ -187,11 +198,8 @@ class PostgresTextSearch:
             session_id, token, agent_id, project, *values = rest
             entry = books.decode_entry(values)
             return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
-        turns, session_id, token, agent_id, kind, path, project, at, memory_sentence = rest
-        return Hit(
-            session_id, token, agent_id, kind, path, row.score, snippet, project, at, memory_sentence,
-            parse_turn_range(turns if is_body else ""),
-        )  # fmt: skip
+        turns, *columns = rest
+        return build_session_hit(columns, row.score, snippet, parse_turn_range(turns if is_body else ""))
 
     def _count_queries(self, queries: Sequence[str], limit: int) -> list[int]:
         """Return the number of rows of each query, from one statement. Phrases are counted to `limit`."""

@@ -17,7 +17,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.sequences import LazySequence
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
-from lineage.core.format import transcript
+from lineage.core.format import clipping
 from lineage.core.format.sentence import strip_markup
 from lineage.core.format.turns import SYSTEM, USER, InputPart, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
@@ -79,8 +79,8 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
         identified = renumber(_filter_removed(identified, removed, removed_counts))
     # The turns are lazy until here: the counts, positions and redactions below are complete only after this line.
     # Clipped last: a cut must hide no half of a secret from the rules, and changes no id.
-    limits = transcript.ClipLimits(ws.settings.transcript.max_result_chars, ws.settings.transcript.max_input_chars)
-    turns = _hold_or_spill((transcript.clip_turn(turn, limits) for turn in identified), ws.scratch)
+    limits = clipping.ClipLimits(ws.settings.transcript.max_result_chars, ws.settings.transcript.max_input_chars)
+    turns = _hold_or_spill((clipping.clip_turn(turn, limits) for turn in identified), ws.scratch)
     project = request.project or capture.project
     return SessionSource(
         turns=turns,

@@ -17,7 +17,7 @@ function title(hit) {
   if (hit.entry) {
     return [hit.entry.book + " of " + hit.entry.scope, "/memory#e-" + encodeURIComponent(hit.entry.id)];
   }
-  return [hit.memory_sentence || hit.session_id, "/sessions/" + encodeURIComponent(hit.session_token)];
+  return [hit.title || hit.session_id, "/sessions/" + encodeURIComponent(hit.session_token)];
 }
 
 function shown(hit) {
@@ -32,7 +32,8 @@ function shown(hit) {
   const facts = element("p", "", { className: "facts" });
   const said = [hit.entry ? hit.entry.trust : hit.kind, (hit.membership_ts || "").slice(0, 10), hit.project || ""];
   facts.append(...said.filter(Boolean).map((one) => element("span", one)));
-  item.append(heading, snippet, facts);
+  const outcome = hit.outcome && hit.outcome !== hit.title ? [element("p", hit.outcome, { className: "outcome" })] : [];
+  item.append(heading, ...outcome, snippet, facts);
   return item;
 }
 

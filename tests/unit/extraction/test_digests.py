@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lineage.core.format.transcript import ClipLimits, clip_turn, parse_turns, render_turns
+from lineage.core.format.clipping import ClipLimits, clip_turn
+from lineage.core.format.transcript import parse_turns, render_turns
 from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn, assign_ids
 from lineage.extraction.digests import build_digest
 from tests.support.strategies import draw_named_tuples, draw_well_formed

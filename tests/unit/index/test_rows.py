@@ -66,11 +66,11 @@ def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headin
     ]
     body = transcript.render_turns("[[siblings]]", turns)
     passages = build_row(make_artifact(naming.TRANSCRIPT, body=body), b"", "").passages
-    assert passages == (("Why is it slow?\nBash pytest -q 3 passed", 1, 2),)
+    assert passages == (("Why is it slow?", 1, 1, False), ("Bash pytest -q 3 passed", 2, 2, True))
 
 
 def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
-    assert build_row(make_artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0),)
+    assert build_row(make_artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0, False),)
 
 
 @each(

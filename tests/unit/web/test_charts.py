@@ -10,7 +10,7 @@ from lineage.pipeline.search.session_view import RelatedSession, SessionPart, Se
 from lineage.web import charts
 
 ROW = SessionRow(
-    "s-1", None, "h7k3n4p2m2x6q3r5", "default", "/home/ada/demo", "generic", "", None, None,
+    "s-1", None, "h7k3n4p2m2x6q3r5", "default", "/home/ada/demo", "generic", "", "", "", None, None,
     "2026-03-28T22:34:06.792Z", "It was done.", "memory/x--manifest.md", 1, False,
 )  # fmt: skip
 

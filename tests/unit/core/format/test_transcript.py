@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.format.body import StreamedText, normalize_body
+from lineage.core.format.clipping import ClipLimits, clip_turn
 from lineage.core.format.fingerprints import compute_all_hashes, decode_fingerprints
 from lineage.core.format.transcript import (
-    ClipLimits,
     build_body,
-    clip_turn,
     extract_links,
     extract_texts,
     extract_turn_ids,

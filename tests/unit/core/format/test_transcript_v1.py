@@ -15,6 +15,7 @@ from lineage.core.format.transcript import (
     extract_turn_ids,
     find_first_number,
     parse_turns,
+    turn_texts,
 )
 from lineage.core.format.turns import ASSISTANT, ROLES, TOOL, USER, Turn, assign_ids
 from lineage.core.sanitizer import Sanitizer
@@ -53,9 +54,7 @@ def test_what_is_rendered_reads_back_equal(raw: list[Turn], limit: int) -> None:
     body = render_turns(SIBLINGS, turns)
     assert parse_turns(body) == turns
     assert extract_turn_ids(body) == [turn.id for turn in turns]
-    assert extract_texts(body) == [
-        (turn.number, " ".join(filter(None, (turn.name, turn.input, turn.text)))) for turn in turns
-    ]
+    assert extract_texts(body) == turn_texts(turns)
 
 
 LINES = ("## 1 · user · 2026-11-21 10:00:00Z ^t-0123456789", "## 2 · tool · – ^t-0123456789", "~~~", "~~~~", "~~~ x",
@@ -74,11 +73,9 @@ def test_whatever_somebody_wrote_is_read_line_by_line(lines: list[str]) -> None:
         elif line.startswith("~~~") and headings:
             fence = "~" * (len(line) - len(line.lstrip("~")))
     body = "\n".join(lines)
-    assert (
-        [str(turn.number) for turn in parse_turns(body)]
-        == [str(number) for number, _ in extract_texts(body)]
-        == headings
-    )
+    turns = parse_turns(body)
+    assert [str(turn.number) for turn in turns] == headings
+    assert extract_texts(body) == turn_texts(turns)
 
 
 @given(st.lists(RAW, max_size=4), st.lists(st.tuples(st.integers(0, 40), st.booleans(), st.sampled_from(LINES))))
@@ -94,7 +91,7 @@ def test_what_somebody_changed_says_what_its_marks_say(raw: list[Turn], changes:
 def test_what_lineage_wrote_is_read_without_a_look_at_each_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = identify([Turn(USER, "~~~\n## x", "2026-03-28T22:34:06.000Z"), Turn(TOOL, "", name="Edit")])
     monkeypatch.setattr(transcript_v1, "_MARK", None)
-    assert extract_texts(render_turns(SIBLINGS, turns)) == [(1, "~~~\n## x"), (2, "Edit")]
+    assert extract_texts(render_turns(SIBLINGS, turns)) == [(1, USER, "~~~\n## x"), (2, TOOL, "Edit")]
 
 
 @given(st.lists(RAW, max_size=8), st.integers(1, 12), st.randoms(use_true_random=False))

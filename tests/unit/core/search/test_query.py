@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.format.turns import USER, TurnText
 from lineage.core.search import language, spelling
 from lineage.core.search.passages import Passage, split_text, split_turns
 from lineage.core.search.query import MAX_QUERY_WORDS, Filters, extract_words, parse_query
@@ -92,7 +93,7 @@ def test_segments_join_to_the_text(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=3000), min_size=1, max_size=8))
 def test_passages_hold_every_turn_in_order(texts: list[str]) -> None:
-    found = split_turns(list(enumerate(texts, 1)))
+    found = split_turns([TurnText(number, USER, text) for number, text in enumerate(texts, 1)])
     assert "".join("".join(p.text for p in found).split()) == "".join("".join(texts).split())
     assert (found[0].first, found[-1].last) == (1, len(texts))
     assert all(p.first <= p.last and len(p.text) <= 2 * 1200 for p in found)
