@@ -14,6 +14,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable
 from lineage.installing import HookStatus
 from lineage.installing.status import HARMLESS_HINT
+from lineage.store.modes import find_exposed
 from lineage.workspace.lookup import read_local_status, read_status
 
 _EVENT_PREFIX = "event "
@@ -48,7 +49,7 @@ def examine(root: Path) -> DoctorReport:
     events = {
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
-    findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state)]
+    findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state), *_check_modes(root)]
     try:
         Sanitizer()
     except EngineMissing as error:  # first: without the engine nothing is captured
@@ -91,3 +92,9 @@ def _check_workspace(state: dict[str, Any]) -> Iterator[DoctorFinding]:
     for path in state["damaged_jobs"]:
         what = f".lineage/{path} is damaged and ignored"
         yield DoctorFinding("spool", what, f"look into .lineage/{path}, then delete it")
+
+
+def _check_modes(root: Path) -> Iterator[DoctorFinding]:
+    if exposed := find_exposed(root):
+        more = f" and {pluralize(len(exposed) - 1, 'other')}" if exposed[1:] else ""
+        yield DoctorFinding("modes", f"others than you may read {exposed[0]}{more}", "lineage upgrade")

@@ -25,6 +25,8 @@ from lineage.core.base.naming import DEFAULT_AGENT, memory_md_path
 from lineage.errors import FindingsReported, InvalidInput, WorkspaceError
 from lineage.store import Blob, ExistsError, LocalStore, read_or_none, validate_key
 from lineage.store.conformance import find_sequential_violation
+from lineage.store.modes import SHARED_MARK, set_modes
+from lineage.store.platform import make_directories, make_private_file
 from lineage.workspace.book_index import index_books
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
@@ -84,11 +86,17 @@ class InitResult:
 
 
 def init_workspace(
-    vault: Path, folder: str | None = None, may_replace: Callable[[str], bool] = lambda _: False
+    vault: Path,
+    folder: str | None = None,
+    may_replace: Callable[[str], bool] = lambda _: False,
+    *,
+    shared: bool = False,
 ) -> InitResult:
     """Make a workspace in `vault`, or in `folder` below it. Running it again changes nothing.
 
-    `may_replace` decides each conflict, by its path. Raises InvalidInput for an unsuitable folder, WorkspaceError for
+    `may_replace` decides each conflict, by its path. `shared` lets the folder's group read it.
+
+    Raises InvalidInput for an unsuitable folder, WorkspaceError for
     a missing vault and for a file in place of a folder, FindingsReported for a bucket that would lose writes.
     """
     _check_vault_path(vault)
@@ -100,6 +108,11 @@ def init_workspace(
     replaceable = {
         file.path for file, state in files if state is TemplateFileState.CONFLICT and may_replace(file.display_path)
     }
+    if shared:
+        if is_bucket(workspace):
+            raise InvalidInput("a bucket has no group", hint="its own policies say who may read it")
+        make_directories(workspace / STATE_FOLDER, 0o700)
+        make_private_file(workspace / SHARED_MARK)
     result = InitResult(workspace)
     for file, state in files:
         _apply(file, state, file.path in replaceable, result)
@@ -107,6 +120,7 @@ def init_workspace(
         paths = {file.path for file, _ in files if not file.path.startswith(OBSIDIAN_FOLDER)}
         result.shadowing = sorted(path for path in {_MEMORY_MD, *paths} - {GITIGNORE} if (vault / path).is_file())
     run_in_workspace(workspace, _index_curated_book)
+    set_modes(workspace)
     ignored = read_or_none(open_store(workspace), GITIGNORE)
     lines = ignored.data.decode("utf-8", errors="replace").splitlines() if ignored else []
     result.is_ignored = any(line.strip() in _IGNORE_LINES for line in lines)

@@ -182,16 +182,21 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
 
 def _ensure_folder(root: str, key: str) -> str:
     """Return a private folder below `.lineage`, made if missing, readable by its owner only."""
-    os.makedirs(root, exist_ok=True)
     folder = root
     for part in (".lineage", *key.rstrip("/").split("/")):
         folder = os.path.join(folder, part)
         if os.path.islink(folder):
             raise ValueError("a part of .lineage is a link")
-        if not os.path.isdir(folder):
-            os.makedirs(folder, 0o700, exist_ok=True)
-            _sync_folder(os.path.dirname(folder))
+        _make_private_folders(folder)
     return folder
+
+
+def _make_private_folders(folder: str) -> None:
+    # makedirs gives missing parents the widest mode
+    if not os.path.isdir(folder):
+        _make_private_folders(os.path.dirname(folder))
+        os.makedirs(folder, 0o700, exist_ok=True)
+        _sync_folder(os.path.dirname(folder))
 
 
 def _write_atomically(folder: str, name: str, data: bytes) -> None:

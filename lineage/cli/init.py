@@ -21,9 +21,12 @@ _MAX_NAMED = 8
 @options.command("init")
 @click.argument("directory", required=False, metavar="[DIR]")
 @click.option("--folder", metavar="NAME", help="DIR is a vault: put everything under this folder of it.")
+@click.option("--shared", is_flag=True, help="Let the folder's group read it; else only you can.")
 @click.option("--yes", is_flag=True, help="Replace what lineage's files conflict with, and do not ask.")
 @click.option("--skip", is_flag=True, help="Leave what they conflict with, and do not ask.")
-def command(root: Path, directory: str | None, folder: str | None, yes: bool, skip: bool, as_json: bool) -> int:
+def command(
+    root: Path, directory: str | None, folder: str | None, shared: bool, yes: bool, skip: bool, as_json: bool
+) -> int:
     """Make a workspace: settings, curated memory, the handbook. What is there already stays as it is.
 
     DIR may be an Obsidian vault: no note and no setting of it is touched. Where a file of lineage's has the name of one
@@ -43,7 +46,7 @@ def command(root: Path, directory: str | None, folder: str | None, yes: bool, sk
         question = f"{strip_controls(path)} is there and isn't lineage's. Replace it?"
         return yes or (asks and click.confirm(question, default=False))
 
-    result = init_workspace(target, folder, may_replace)
+    result = init_workspace(target, folder, may_replace, shared=shared)
     value = asdict(result) | {"workspace": format_location(result.workspace)}
     return print_result(value, lambda: _print_result(result), as_json=as_json)
 

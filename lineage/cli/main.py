@@ -30,6 +30,7 @@ COMMANDS = {
     "recover": "Finish what a crash left unfinished, from the files alone; again changes nothing.",
     "remove": "Remove a session for good: its files, rows and every copy of its text in the workspace.",
     "sanitize": "Print a text without its secrets: FILE, or what comes on stdin (-).",
+    "upgrade": "Bring manifests, books and MEMORY.md to today's format, and files to their modes.",
     "resanitize": "Redact what is committed already, under the rules of today.",
     "doctor": "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given "
     "up.",
@@ -56,7 +57,7 @@ COMMANDS = {
 }
 """The first sentence of each command's help: the list of commands imports none of them."""
 
-_MAINTENANCE = ("archive", "recover", "reindex", "remove", "render", "resanitize", "verify")
+_MAINTENANCE = ("archive", "recover", "reindex", "remove", "render", "resanitize", "upgrade", "verify")
 MODULES = {
     **{name: name.replace("-", "_") for name in COMMANDS},
     **{name: f"maintenance:{name}_command" for name in _MAINTENANCE},

@@ -1,6 +1,7 @@
 """The commands of maintenance: `verify`, `recover`, `render`, `reindex`, `resanitize`, `archive` and `remove`."""
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex, sync_rows
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
+from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
 from lineage.pipeline.search.search import require_semantic
+from lineage.store.modes import set_modes
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.workspace import Workspace
 
@@ -195,6 +198,37 @@ def _print_embedded(result: EmbedResult) -> None:
     print_text(f"{pluralize(result.embedded, 'passage')} embedded, {result.reused} had a vector{dropped}")
     if result.failed:
         print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")
+
+
+@options.command("upgrade")
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+def upgrade_command(root: Path, dry_run: bool, as_json: bool) -> int:
+    """Bring manifests, books and MEMORY.md to today's format, and files to their modes.
+
+    Transcripts, summaries and compactions never change, and stay readable whatever their format. Again changes nothing.
+
+    \b
+    Example:
+      lineage upgrade --dry-run
+    """
+    modes = set_modes(root, dry_run=dry_run)  # before a file is read: what others can read waits for nothing
+    report = run_in_workspace(root, partial(upgrade, dry_run=dry_run), writes=not dry_run)
+    value = {"dry_run": dry_run, "modes": modes, **asdict(report)}
+    return print_result(value, lambda: _print_upgrade(report, modes, dry_run=dry_run), as_json=as_json)
+
+
+def _print_upgrade(report: UpgradeReport, modes: list[str], *, dry_run: bool) -> None:
+    done = "to upgrade" if dry_run else "upgraded"
+    for noun, paths in (("manifest", report.manifests), ("book", report.books), ("projection", report.projections)):
+        if paths:
+            print_text(f"{pluralize(len(paths), noun)} {done}")
+    if modes:
+        print_text(f"{pluralize(len(modes), 'mode')} {'to mend' if dry_run else 'mended'}: who may read")
+    for number, count in sorted(report.immutable.items()):
+        print_text(f"{pluralize(count, 'file')} of format {number}: immutable, and read for ever")
+    for path, what in report.problems:
+        print_text(f"left alone: {what if what.startswith(path) else f'{path}: {what}'}")
+    print_text(f"format {report.format}: {pluralize(report.unchanged, 'other file')} had it already")
 
 
 @options.command("resanitize")

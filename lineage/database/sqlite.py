@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineage.errors import DatabaseDamaged, WorkspaceError
-from lineage.store.platform import make_directories
+from lineage.store.platform import make_directories, make_private_file
 
 if TYPE_CHECKING:  # see `as_database`
     from sqlite_utils import Database
@@ -24,7 +24,7 @@ _POLL_SECONDS = 0.01
 
 
 def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
-    """Return a connection in WAL mode. Create a missing folder with mode 0700.
+    """Return a connection in WAL mode. Create a missing folder with mode 0700, a missing file with 0600.
 
     `library` is a module with the interface of sqlite3. Two such libraries must not open one file in a process: each
     drops the other's locks. Raises the errors of `translate_errors`, and WorkspaceError for a symbolic link.
@@ -35,6 +35,7 @@ def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
             raise WorkspaceError(f"{place} is a symbolic link", hint="remove it: it is made anew from the files")
     with translate_errors(path, library):
         make_directories(path.parent, 0o700)
+        make_private_file(path)  # SQLite's own would be as wide as the umask; its other files take after this one
         connection: sqlite3.Connection = library.connect(path, timeout=_TIMEOUT_SECONDS)
         try:
             _use_wal(connection, library)

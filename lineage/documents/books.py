@@ -8,11 +8,12 @@ from itertools import groupby
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef, parse_book_path
 from lineage.core.base.times import to_date
 from lineage.core.books import book_edits
-from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, serialize_book
+from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, read_properties, serialize_book
 from lineage.core.books.book_edits import BookEdit, Cap, default_cap, roll_over
 from lineage.core.books.entry import Entry
 from lineage.core.books.merge import merge_books
 from lineage.core.format.body import normalize_body
+from lineage.core.format.documents import check_format
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update
 
@@ -45,12 +46,17 @@ class Books:
         return self.write_merged(ref, base, change(base))
 
     def write_merged(self, ref: BookRef, base: Book, changed: Book) -> bool:
-        """Write `changed`, an edit of `base`, merged with all changes since `base` was read."""
+        """Write `changed`, an edit of `base`, merged with all changes since `base` was read.
+
+        Raises FormatError for a book of a newer format.
+        """
         if changed == base:
             return False
 
         def change(data: bytes | None) -> bytes:
-            return serialize_book(merge_books(base, changed, _parse_book(data, ref)))
+            present = _parse_book(data, ref)
+            check_format(read_properties(present).get("format", 1))
+            return serialize_book(merge_books(base, changed, present))
 
         return update(self.store, ref.path, change)
 

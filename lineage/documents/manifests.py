@@ -52,6 +52,17 @@ class Manifests:
 
         return self._update(stem, change)
 
+    def upgrade(self, stem: str, write_id: str, now: str, *, dry_run: bool = False) -> bool:
+        """Bring a manifest to today's format. Return False if it has it. Raises FormatError if it is damaged."""
+        changes: list[Manifest] = []
+
+        def change(known: Manifest | None) -> Manifest | None:
+            changes[:] = filter(None, [revisions.upgrade_manifest(known, write_id, now) if known else None])
+            return changes[0] if changes and not dry_run else None
+
+        self._update(stem, change)
+        return bool(changes)
+
     def _update(self, stem: str, change: Callable[[Manifest | None], Manifest | None]) -> bool:
         path = naming.artifact_path(stem, naming.MANIFEST)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from lineage.database.sqlite import connect
 from lineage.index import fts_rows, ledger, schema
 from lineage.index.rows import COLUMNS, ArtifactRow
-from lineage.store.platform import lock_descriptor, try_lock_descriptor
+from lineage.store.platform import lock_descriptor, make_private_file, try_lock_descriptor
 
 _PREFIX = "rebuild-"
 _LOCK_NAME = "held"
@@ -32,9 +32,11 @@ _SEGMENTS = "select count(distinct segid) from search_idx"
 def temporary_folder(parent: Path) -> Iterator[Path]:
     """Yield a locked folder for a build and delete it afterwards. Leftovers of other builds are deleted first."""
     collect_leftovers(parent)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name, Path(name, _LOCK_NAME).open("wb") as lock:
-        lock_descriptor(lock.fileno())
-        yield Path(name)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
+        make_private_file(Path(name, _LOCK_NAME))
+        with Path(name, _LOCK_NAME).open("wb") as lock:
+            lock_descriptor(lock.fileno())
+            yield Path(name)
 
 
 @contextmanager
@@ -43,6 +45,7 @@ def build(path: Path) -> Iterator[Callable[[Sequence[tuple[int, ArtifactRow]]], 
 
     FTS5 merges no segments meanwhile, and later step by step: merging all at once would delay the next writer.
     """
+    make_private_file(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # Nobody reads this file before it is complete, so a crash may tear it.
         connection.execute("pragma journal_mode = off")

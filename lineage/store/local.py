@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lineage.errors import WorkspaceError
-from lineage.store import base, platform
+from lineage.store import base, modes, platform
 
 TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
@@ -25,7 +25,8 @@ _NO_LINKS_HINT = "no link is followed out of a workspace: put in its place what 
 class LocalStore(base.Store):
     """The folder `root`. Lock files lie in `locks`, outside of the synced files.
 
-    `private` makes files 0600 and folders 0700. Otherwise the process's umask applies, and frozen files are 0444.
+    Whatever the umask, folders are 0700, files 0600 and frozen files 0400, from their first moment. A folder that is
+    shared with its group (`modes`) has 0750, 0640 and 0440 for all but `.lineage`; `private` ignores the mark.
     """
 
     is_remote = False
@@ -163,14 +164,14 @@ class LocalStore(base.Store):
 
         The writer holds a lock on it until then: without a lock it counts as abandoned.
         """
-        platform.make_directories(path.parent, 0o700 if self._private else 0o777)
-        descriptor, temporary = self._open_temporary(path.parent)
+        is_private = self._private or self.root / ".lineage" in path.parents
+        group = 0 if is_private else modes.read_group_bits(self.root)
+        platform.make_directories(path.parent, 0o700 | group)
+        descriptor, temporary = _open_temporary(path.parent, 0o400 if frozen else 0o600, group & 0o040)
         try:
             with _keep_locked(descriptor):
                 try:
                     version = _write_all(descriptor, data)
-                    if frozen:
-                        os.chmod(temporary, 0o400 if self._private else 0o444)
                     platform.fsync(descriptor)
                 finally:
                     os.close(descriptor)
@@ -179,16 +180,18 @@ class LocalStore(base.Store):
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
 
-    def _open_temporary(self, folder: Path) -> tuple[int, Path]:
-        """Make a new file and lock it."""
-        mode = 0o600 if self._private else 0o666
-        while True:
-            temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
-            platform.lock_descriptor(descriptor)
-            if os.fstat(descriptor).st_nlink:
-                return descriptor, temporary
-            os.close(descriptor)  # a collector deleted the file before it was locked
+
+def _open_temporary(folder: Path, mode: int, group: int) -> tuple[int, Path]:
+    """Make a new file and lock it."""
+    while True:
+        temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
+        if group:  # the umask might take it
+            os.chmod(temporary, mode | group)
+        platform.lock_descriptor(descriptor)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor, temporary
+        os.close(descriptor)  # a collector deleted the file before it was locked
 
 
 @contextmanager

@@ -32,13 +32,31 @@ def fsync(descriptor: int) -> None:
 
 
 def make_directories(path: Path, mode: int) -> None:
-    """Make the folder and its missing parents, each durable in its parent."""
+    """Make the folder and its missing parents, each durable in its parent. A group's bits withstand the umask."""
     if path.is_dir():
         return
     make_directories(path.parent, mode)
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode)
+        if mode & 0o070:
+            path.chmod(mode)
     fsync_directory(path.parent)
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file that its owner alone may read, unless there is one: for libraries that know no modes.
+
+    It is never open under its name: closing it would drop the locks of a database that another thread opened.
+    """
+    if os.path.lexists(path):
+        return
+    temporary = path.with_name(f".lineage-tmp-{os.urandom(8).hex()}")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600))
+    try:
+        with contextlib.suppress(FileExistsError):
+            rename_exclusive(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def fsync_directory(path: Path) -> None:

@@ -56,7 +56,7 @@ def test_committed_files_are_read_only_and_the_manifest_is_not(tmp_path: Path) -
         end_session(ws)
         compact_session(ws)
     modes = {path.stem.rpartition("--")[2]: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("memory/*.md")}
-    assert {kind: modes[kind] for kind in KINDS} == dict.fromkeys(KINDS, 0o444)
+    assert {kind: modes[kind] for kind in KINDS} == dict.fromkeys(KINDS, 0o400)
     assert modes["manifest"] & stat.S_IWUSR
 
 

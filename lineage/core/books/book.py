@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lineage.core.base.book_paths import CURATED, GLOBAL
 from lineage.core.books.entry import (
@@ -23,6 +23,7 @@ from lineage.core.books.entry import (
 )
 from lineage.core.format import frontmatter
 from lineage.core.format.body import normalize_body
+from lineage.core.format.documents import FORMAT
 from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -118,7 +119,7 @@ def new_book(scope: str, kind: str) -> Book:
     """Return an empty book. The curated one is the user's and gets no frontmatter."""
     if (scope, kind) == (GLOBAL, CURATED):
         return Book(scope, kind)
-    post = frontmatter.build_post({"kind": "book", "scope": scope, "book": kind}, "")
+    post = frontmatter.build_post({"kind": "book", "scope": scope, "book": kind, "format": FORMAT}, "")
     return Book(scope, kind, frontmatter.dump(post))
 
 
@@ -132,6 +133,20 @@ def parse_book(data: bytes, scope: str, kind: str) -> Book:
         parser.feed(number, line)
     parts = parser.finish()
     return Book(scope, kind, head, parts, (*parser.problems, *_find_problems(parts)))
+
+
+def read_properties(book: Book) -> dict[str, Any]:
+    """Return the properties in a book's head, none without one."""
+    return frontmatter.load(book.head.removeprefix("\ufeff")).metadata if book.head else {}
+
+
+def upgrade_book(book: Book) -> Book:
+    """Return the book with today's format in its head. A note that has no properties of a book stays as it is."""
+    properties = read_properties(book)
+    if properties.get("kind") != "book" or "format" in properties:
+        return book
+    before, mark, after = book.head.rpartition("---")
+    return replace(book, head=f"{before}format: {FORMAT}{book.line_end}{mark}{after}")
 
 
 def serialize_book(book: Book) -> bytes:

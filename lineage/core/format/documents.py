@@ -223,11 +223,11 @@ def from_post(post: Post, path: str, body: Body | None = None) -> Document:
     The checks: known kind, every key present with its type, canonical times, the body hash, and an identity that
     recomputes to the token in the file's name and in every linked path.
     """
-    meta: dict[str, Any] = {**_DEFAULTS, **post.metadata}
+    meta: dict[str, Any] = {"resanitized": [], **_DEFAULTS, **post.metadata}  # the first manifests had none
     cls = _CLASS_OF.get(str(meta.get("kind")))
     if cls is None:
         raise FormatError(f"unknown kind {meta.get('kind')!r}")
-    _check_format(meta["format"])
+    check_format(meta["format"])
     check_meta(_TYPES[cls], meta)
     values = {key: meta[key] for key in (*frontmatter_keys(cls), *_optional_keys(cls)) if key in meta}
     document: Document = cls(**values, body=post.content if body is None else body)
@@ -326,7 +326,8 @@ _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
 }
 
 
-def _check_format(number: Any) -> None:
+def check_format(number: Any) -> None:
+    """Raise FormatError for a format that this version doesn't know, and for what is no format."""
     if type(number) is int and number > FORMAT:
         hint = f"upgrade lineage on this machine to a version that reads format {number}"
         raise FormatError(f"it has format {number}, and lineage {__version__} reads up to {FORMAT}", hint=hint)

@@ -34,6 +34,15 @@ def start_imported(manifest: Manifest, former_tokens: Sequence[str], write_id: s
     return _bump_revision(changed, 0, render_manifest_body(changed), write_id, now)
 
 
+def upgrade_manifest(manifest: Manifest, write_id: str, now: str) -> Manifest | None:
+    """Return the manifest in today's format, None if it has it."""
+    is_retired = not (manifest.captures or manifest.compactions)
+    body = manifest.body if is_retired else render_manifest_body(manifest)
+    changed = _bump_revision(manifest, manifest.revision, body, write_id, now)
+    same = changed._replace(revision=manifest.revision, write_id=manifest.write_id, updated_at=manifest.updated_at)
+    return None if same == manifest else changed
+
+
 def retire(manifest: Manifest, successor: str, write_id: str, now: str) -> Manifest:
     """Return a second manifest of a session without its captures, as a link to the one at stem `successor`."""
     body = wikilink(naming.artifact_path(successor, naming.MANIFEST), "manifest") + "\n"

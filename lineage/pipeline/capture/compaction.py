@@ -5,6 +5,7 @@ A compaction that a transcript records is kept as if its harness had signaled it
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 from typing import Any
 
 from lineage.core.base import naming
@@ -81,12 +82,18 @@ def _find_same_compaction(
             is_same = last == watermark.last and body == artifact.body
         else:
             # Under other rules an id that was made from text is another one, and a marker stands for any text.
-            parts = MARKER.split(ws.build_sanitizer().sanitize(str(artifact.body)))
+            stored, wanted = _unescape(ws.build_sanitizer().sanitize(str(artifact.body))), _unescape(body)
             old_count = count_format_1_turns(source.turns[: watermark.turns])
-            is_same = turns in (watermark.turns, old_count) and (body == artifact.body or _has_in_order(body, parts))
+            is_known = wanted == stored or _has_in_order(wanted, MARKER.split(stored))
+            is_same = turns in (watermark.turns, old_count) and is_known
         if is_same:
             return artifact
     return None
+
+
+def _unescape(text: str) -> str:
+    """Return a text without the escapes of markdown: earlier versions set others."""
+    return unescape(text.replace("\\", ""))
 
 
 def _has_in_order(text: str, parts: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ def test_artifacts_are_read_only_and_manifests_are_not(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     Artifacts(store).write(make_artifact())
     Manifests(store).link(make_stem(), make_capture(), "w-1", make_artifact().captured_at)
-    assert stat.S_IMODE((tmp_path / make_artifact().path).stat().st_mode) == 0o444
+    assert stat.S_IMODE((tmp_path / make_artifact().path).stat().st_mode) == 0o400
     manifest = tmp_path / naming.artifact_path(make_stem(), naming.MANIFEST)
     assert stat.S_IMODE(manifest.stat().st_mode) & 0o200
 

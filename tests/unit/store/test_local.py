@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import WorkspaceError
-from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, commit, update, validate_key
+from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, commit, modes, update, validate_key
 from tests.support.concurrency import read_line, run_unprivileged, start_process
 from tests.support.stores import list_temporary_files
 
@@ -73,14 +73,25 @@ def test_a_part_of_a_key_is_a_file_name_on_every_system(part: str) -> None:
 
 
 @pytest.mark.usefixtures("umask")
-def test_frozen_files_are_read_only_and_others_follow_the_umask(store: LocalStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shared", "folder", "file", "frozen"), [(False, 0o700, 0o600, 0o400), (True, 0o750, 0o640, 0o440)]
+)
+@pytest.mark.parametrize("mask", [0, 0o022, 0o077])
+def test_modes_are_those_of_the_format_whatever_the_umask(
+    tmp_path: Path, mask: int, shared: bool, folder: int, file: int, frozen: int
+) -> None:
+    if shared:
+        (tmp_path / ".lineage").mkdir()
+        (tmp_path / modes.SHARED_MARK).touch()
+    os.umask(mask)
+    store = LocalStore(tmp_path)
     store.create("memory/frozen.md", b"", frozen=True)
     version = store.create("memory/open.md", b"")
-    assert mode(tmp_path / "memory/frozen.md") == 0o444
-    assert mode(tmp_path / "memory/open.md") == 0o644
+    assert mode(tmp_path / "memory/frozen.md") == frozen
+    assert mode(tmp_path / "memory/open.md") == file
     store.replace("memory/open.md", b"2", version)
-    assert mode(tmp_path / "memory/open.md") == 0o644
-    assert mode(tmp_path / "memory") == 0o755
+    assert mode(tmp_path / "memory/open.md") == file
+    assert mode(tmp_path / "memory") == folder
 
 
 @pytest.mark.usefixtures("umask")
@@ -125,7 +136,7 @@ def test_links_and_pipes_are_not_keys(store: LocalStore, tmp_path: Path) -> None
     ("way", "call"),
     [
         *(("create", call) for call in ("open", "write", "fsync", "close", "link")),
-        *(("frozen", call) for call in ("open", "write", "chmod", "fsync", "close", "link")),
+        *(("frozen", call) for call in ("open", "write", "fsync", "close", "link")),
         *(("replace", call) for call in ("open", "write", "fsync", "close", "replace")),
     ],
 )
@@ -165,7 +176,6 @@ def test_a_write_is_flushed_before_it_is_visible_and_its_folder_after(
     store.create(KEY, b"new", frozen=True)
     assert calls == [
         "write temporary",
-        "chmod temporary",
         "fsync temporary",
         "link",
         "fsync memory",
@@ -232,7 +242,7 @@ def record_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(os, call, recording)
 
-    for call in ("write", "fsync", "chmod", "unlink", "mkdir"):
+    for call in ("write", "fsync", "unlink", "mkdir"):
         record(call, named=True)
     for call in ("link", "replace"):
         record(call, named=False)
