@@ -1,6 +1,6 @@
 """A session of every harness, captured in format 1 by the release of 54a349e, and grown since: its growth comes, once.
 
-`grown/HARNESS/vault` holds that release's bytes of `before`, `after` is the same record later. Fails if a better
+`grown/HARNESS/memory` holds that release's bytes of `before`, `after` is the same record later. Fails if a better
 reader, another clipping limit or another way to make ids makes new what was captured.
 """
 
@@ -65,7 +65,7 @@ def test_every_harness_that_the_release_read_is_among_them() -> None:
 @pytest.mark.parametrize("harness", sorted(path.name for path in GROWN.iterdir()))
 def test_its_growth_comes_once_and_nothing_else(harness: str, tmp_path: Path) -> None:
     root = tmp_path / "workspace"
-    shutil.copytree(GROWN / harness / "vault", root)
+    shutil.copytree(GROWN / harness / "memory", root / "memory")
     with open_test_workspace(root, now="2026-11-20T11:00:00.000Z") as ws:
         reindex(ws)
         stored = read_store(ws.documents.store)
