@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks
-from lineage.app.locations import open_documents
+from lineage.app.locations import load_settings, open_documents, open_store
 from lineage.app.workspace import run_in_workspace
+from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base.plural import pluralize
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable
@@ -50,6 +51,10 @@ def examine(root: Path) -> DoctorReport:
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
     findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state), *_check_modes(root)]
+    findings += [
+        DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
+        for warning in load_settings(open_store(root)).unknown
+    ]
     try:
         Sanitizer()
     except EngineMissing as error:  # first: without the engine nothing is captured

@@ -1,7 +1,9 @@
 """Opening a workspace and running use cases in it."""
 
 import os
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -89,7 +91,9 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
         )
-    settings = locations.load_settings(store)  # first: a typo in lineage.toml stops every command alike
+    settings = locations.load_settings(store)  # first: a wrong value in lineage.toml stops every command alike
+    for warning in settings.unknown:
+        _warn_once(warning)
     machine = locations.load_machine_settings(os.environ)
     private, moment = locations.open_private_store(root), clock.now()
     index, telemetry = open_databases(root, private)
@@ -109,6 +113,11 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         embedding=embedding,
         scratch=root / locations.STATE_FOLDER,
     )
+
+
+@cache
+def _warn_once(warning: str) -> None:
+    sys.stderr.write(f"warning: {warning}\n")
 
 
 def _load_custom_rules(store: Store, settings: Settings, machine: MachineSettings) -> "Ruleset | None":

@@ -1,7 +1,10 @@
-"""The workspace's settings: `lineage.toml`. An unknown key is an error that names the nearest known one."""
+"""The workspace's settings: `lineage.toml`. An unknown key is a warning that names the nearest known one.
+
+No error: a machine that was upgraded first must not lock the others out of a shared vault (format: Workspace).
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -91,7 +94,10 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a workspace; `identity_links` maps a person's canonical id to ids with their channel in front."""
+    """All settings of a workspace; `identity_links` maps a person's canonical id to ids with their channel in front.
+
+    `unknown` are warnings of settings that this version doesn't know.
+    """
 
     ledger: LedgerSettings = LedgerSettings()
     transcript: TranscriptSettings = TranscriptSettings()
@@ -101,11 +107,14 @@ class Settings:
     sessions: SessionSettings = SessionSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()
     identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
 
 
 _LIST_TABLE = "identity_links"
 # The class of each section's settings, by the name of its table.
-_SECTIONS: Mapping[str, Any] = {one.name: type(one.default) for one in fields(Settings) if one.name != _LIST_TABLE}
+_SECTIONS: Mapping[str, Any] = {
+    one.name: type(one.default) for one in fields(Settings) if one.name not in (_LIST_TABLE, "unknown")
+}
 _PERSONAL = ("off", "mask", "drop")
 _CHOICES = {
     "ledger.row_style": ("full", "compact"),
@@ -134,26 +143,31 @@ _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model",
 
 
 def parse_settings(text: str) -> Settings:
-    """Return a `lineage.toml`'s settings. Raises InvalidInput for one unknown, mistyped or out of range."""
+    """Return a `lineage.toml`'s settings. Raises InvalidInput for one mistyped, out of range or the machine's own."""
     tables = parse_toml(text, SETTINGS_FILE, f"mend {SETTINGS_FILE}, then run the command again")
+    unknown = [error for name, values in tables.items() for error in _iter_unknown(name, values)]
+    known: dict[str, Any] = {}
     for name, values in tables.items():
-        _check_table(name, values)
-    return Settings(
-        **{
-            name: values if name == _LIST_TABLE else _SECTIONS[name](**_freeze(values))
-            for name, values in tables.items()
-        }
-    )
+        if name == _LIST_TABLE:
+            known[name] = values
+        elif name in _SECTIONS:
+            names = [setting.name for setting in fields(_SECTIONS[name])]
+            known[name] = _SECTIONS[name](**_freeze({key: values[key] for key in values if key in names}))
+    return Settings(**known, unknown=tuple(f"{error.message}: {error.hint}" for error in unknown))
 
 
-def _check_table(name: str, values: Any) -> None:
+def _iter_unknown(name: str, values: Any) -> Iterator[InvalidInput]:
+    """Yield what is unknown in a table. Raises InvalidInput for what is wrong."""
     if name in _MACHINE_ONLY:
         raise InvalidInput(
             f"{SETTINGS_FILE}: {name!r} is not read from a workspace",
             hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
         )
-    if name not in (*_SECTIONS, _LIST_TABLE) or not isinstance(values, dict):
-        raise unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
+    if name not in (*_SECTIONS, _LIST_TABLE):
+        yield unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
+        return
+    if not isinstance(values, dict):
+        raise InvalidInput(f"{SETTINGS_FILE}: {name} is no table", hint=f"begin it with [{name}]")
     if name == _LIST_TABLE:
         for key, value in values.items():
             check_texts(SETTINGS_FILE, f"{name}.{key}", value)
@@ -161,8 +175,9 @@ def _check_table(name: str, values: Any) -> None:
     defaults = {f"{name}.{setting.name}": setting.default for setting in fields(_SECTIONS[name])}
     for key, value in values.items():
         if f"{name}.{key}" not in defaults:
-            raise unknown_setting(SETTINGS_FILE, f"{name}.{key}", defaults)
-        _check_value(f"{name}.{key}", value, defaults[f"{name}.{key}"])
+            yield unknown_setting(SETTINGS_FILE, f"{name}.{key}", defaults)
+        else:
+            _check_value(f"{name}.{key}", value, defaults[f"{name}.{key}"])
 
 
 def _freeze(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,3 +84,14 @@ def test_a_missing_engine_is_a_finding(lineage: LineageCommand, monkeypatch: pyt
         done = lineage("doctor")
     assert done.code == 4
     assert "google-re2" in done.out
+
+
+def test_an_unknown_setting_warns_and_is_a_finding(lineage: LineageCommand) -> None:
+    settings = lineage.root / "lineage.toml"
+    settings.write_text("[ledger]\nmax_bites = 5000\n")
+    done = lineage("status")
+    assert done.code == 0
+    assert "warning: lineage.toml: unknown setting 'ledger.max_bites': did you mean 'ledger.max_bytes'?" in done.err
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "ledger.max_bites" in done.out

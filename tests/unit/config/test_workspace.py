@@ -20,8 +20,8 @@ def test_a_file_that_sets_nothing_gives_the_defaults(text: str) -> None:
     assert parse_settings(text) == Settings()
 
 
-@pytest.mark.parametrize("text", ["#\x01", "[ledger]\n[ledger]\n", "[ledgr]\n", "[ledger", "[ledger]\r"])
-def test_a_section_that_is_broken_unknown_or_twice_there_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", ["#\x01", "[ledger]\n[ledger]\n", "[ledger", "[ledger]\r"])
+def test_a_section_that_is_broken_or_twice_there_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"lineage\.toml"):
         parse_settings(text)
 
@@ -47,14 +47,21 @@ def test_settings_are_read() -> None:
         ("[ledger]\nmax_byte = 5000\n", "'ledger.max_bytes'"),
         ("[transcript]\nthinkin = true\n", "'transcript.thinking'"),
         ("zzz = 1\n", "known: ledger, transcript"),
-        ('[index]\nurl = "x"\n', "~/.config/lineage/config.toml"),
-        ('command = "rm"\n', "~/.config/lineage/config.toml"),
     ],
 )
-def test_the_hint_for_an_unknown_setting_names_the_nearest_known_one(text: str, hint: str) -> None:
+def test_an_unknown_setting_is_a_warning_that_names_the_nearest_known_one(text: str, hint: str) -> None:
+    settings = parse_settings(f"{text}[context]\nbudget = 77\n")
+    (warning,) = settings.unknown
+    assert hint in warning
+    assert settings.context.budget == 77
+    assert settings.ledger == LedgerSettings()
+
+
+@pytest.mark.parametrize("text", ['[index]\nurl = "x"\n', 'command = "rm"\n'])
+def test_what_is_the_machine_s_own_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_settings(text)
-    assert hint in caught.value.hint
+    assert "~/.config/lineage/config.toml" in caught.value.hint
 
 
 @each(
