@@ -39,6 +39,11 @@ _HOSTILE = (
     "a", "eyJ", "password=", "%41", '"a"+', "\u200b", "a\u200b", "\\", "&#65;", "a1\n", "://a:", "\x1b[", "=\n",
     "é\\n", "-----BEGIN PRIVATE KEY-----\n", "token='q7Zp4vLk9sXw2mBt' ", "Authorization: Bearer ", "[REDACTED:jwt] a",
     "0x41, ",
+    # the slowest that searches over mixtures of names, values, quotes and encodings found
+    'Password:\n\\"\\u00e9eyJhbGciOi', "aK9xQ2mZ7pL4;secret=", 'cGFzc3dvcmQ9aHVudGVyMnh5eg==%2541\\u0041"+"',
+    "api_key=YXBpX2tleT1hQjN4SzltUDJ2TDU=%2541", '!psk="zMoSDm3vFbqnWwAg""+"\\xc3\\xa9',
+    "?pwd=YXBpX2tleT1hQjN4SzltUDJ2TDU=%C3%A9",
+    'パスワード: ASANA_CLIENT_SECRET=51453357828dd007c69}"\n"secret_key_base\\xc3',
 )  # fmt: skip
 
 

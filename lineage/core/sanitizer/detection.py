@@ -8,22 +8,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from lineage.core.sanitizer import encodings
+from lineage.core.sanitizer import encodings, ruleset
 from lineage.core.sanitizer.layers import SEPARATOR, Layer
 from lineage.core.sanitizer.rule import MARKER, Rule
 from lineage.core.sanitizer.ruleset import Ruleset, Span, Verdicts
 from lineage.core.sanitizer.values import find_quoted_end
 from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 
-_MAX_PASSES = 8
-
-# What a text may cost before its last reading: so many times its characters. In 66 MB of real text no masked
-# character depends on it. A piece of a layer costs as much as 20 characters, and a name whose value is judged as 40.
-_MAX_WORK = 4
-_SMALL_TEXT_WORK, _LONG_TEXT_WORK = 1 << 14, 1 << 16
-_EDIT_WORK, _NAME_WORK = 20, 40
 _MIN_GAP_CHARS = 4
-_SHORT_TEXT_CHARS = 80
+_SHORT_TEXT_CHARS, _KNOWN_TEXT_CHARS = 80, 1000
 _DIGIT = re.compile(r"[0-9]")
 _OPENED_VALUE = re.compile(r"=[\"'`]\S{0,4}\Z")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
@@ -38,9 +31,10 @@ def find_spans(text: str, rules: Ruleset, known_spans: Sequence[Span] = ()) -> l
     markers = [match.span() for match in MARKER.finditer(text)]
     gaps = _find_gaps(markers + [(span.start, span.end) for span in spans], len(text))
     finder = _SpanFinder(rules)
-    for passes in range(_MAX_PASSES):
+    limit = ruleset.MAX_WORK * len(text) + ruleset.LONG_TEXT_WORK
+    for passes in range(ruleset.MAX_PASSES):
         # The last pass redacts whole gaps: nothing is left for a second run to find.
-        is_last = passes == _MAX_PASSES - 1 or finder.work > _MAX_WORK * len(text) + _LONG_TEXT_WORK
+        is_last = passes == ruleset.MAX_PASSES - 1 or finder.work > limit
         next_gaps = []
         for start, end in gaps:
             if new := finder.find(text, start, end):
@@ -73,30 +67,34 @@ class _SpanFinder:
     def __init__(self, rules: Ruleset) -> None:
         self.work = 0
         self._rules = rules
-        self._clean_texts: set[str] = set()
+        self._known: dict[str, tuple[list[Span], int]] = {}
         self._verdicts = Verdicts()
 
     def find(self, full_text: str, start: int, end: int) -> list[Span]:
         """Return the spans in one piece, at their places in the full text."""
         text = full_text[start:end]
-        if text in self._clean_texts:
-            return []
-        spans = self._find_in_text(text)
-        if not spans and len(text) < _SHORT_TEXT_CHARS:
-            self._clean_texts.add(text)
+        if text in self._known:
+            spans, work = self._known[text]
+            self.work += work
+        else:
+            work = self.work
+            spans = self._find_in_text(text)
+            if len(text) < _KNOWN_TEXT_CHARS:
+                is_free = not spans and len(text) < _SHORT_TEXT_CHARS
+                self._known[text] = spans, 0 if is_free else self.work - work
         return [span.shift(start) for span in spans] if start else spans
 
     def _find_in_text(self, text: str) -> list[Span]:
         sure: list[Span] = []
         unsure: list[Span] = []
-        limit = self.work + _MAX_WORK * len(text) + _SMALL_TEXT_WORK
+        limit = self.work + ruleset.MAX_WORK * len(text) + ruleset.SMALL_TEXT_WORK
         for layer in encodings.iter_decoded_layers(Layer(text)):
             if self.work > limit:
                 break  # a hostile text: what it encodes further stays, unless a name claims it as it stands
-            self.work += len(layer.text) + _EDIT_WORK * len(layer.starts)
+            self.work += len(layer.text) + ruleset.EDIT_WORK * len(layer.starts)
             names = self._verdicts.names
             matches = self._rules.find_matches(layer.text, self._verdicts)
-            self.work += _NAME_WORK * (self._verdicts.names - names)
+            self.work += ruleset.NAME_WORK * (self._verdicts.names - names)
             if layer.below is None:
                 sure += matches
                 continue
@@ -115,7 +113,7 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
     A joined layer yields only matches over a join: the layer below has the others. A guess must continue with a digit,
     else ordinary words on the next line would become part of it.
     """
-    has_separators, has_joins = SEPARATOR in layer.text, layer.has_joined_layer
+    has_separators, has_joins, lowest = SEPARATOR in layer.text, layer.has_joined_layer, layer.get_lowest_text()
     for match in matches:
         start, end, rule, first, last = _clip_to_separators(layer.text, match) if has_separators else match
         if start >= end:
@@ -123,13 +121,19 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
         if layer.has_rows:
             continues = _is_continued_row(layer, start, end, rule)
             is_match = continues is not None
+        elif not has_joins:
+            continues = is_match = True
         else:
-            heads = [encodings.leading_token(text) for text in layer.iter_joins(start, end)] if has_joins else []
+            heads = [encodings.leading_token(text) for text in layer.iter_joins(start, end)]
             continues = all(map(encodings.is_random, heads))
             is_match = not layer.is_joined or (bool(heads) and _may_be_joined(rule, heads, continues=continues))
         if is_match:
-            span = Span(*layer.map_to_original(start, end), rule, *layer.map_to_original(first, last))
-            if whole := _fit_to_quotes(layer.get_lowest_text(), span, layer.text[start - 1 : start]):
+            quote = layer.text[start - 1 : start]
+            first, start, end, last = layer.map_match(first, start, end, last)
+            span = Span(start, end, rule, first, last)
+            if rule.claim not in ("value", "prose"):
+                yield span, bool(continues)
+            elif whole := _fit_to_quotes(lowest, span, quote):
                 yield whole, bool(continues)
 
 
@@ -145,8 +149,6 @@ def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
 
     `quote` opened it in the layer that was read. Once decoded, quotes inside of a value look like its end.
     """
-    if span.rule.claim not in ("value", "prose"):
-        return span
     if quote and quote in "\"'`" and (opening := text.rfind(quote, span.first, span.start)) >= 0:
         span = span._replace(start=opening + 1)  # what was decoded to nothing belongs to the value
     elif _OPENED_VALUE.search(text, span.first, span.start):
@@ -197,10 +199,9 @@ def _merge(spans: Sequence[Span]) -> list[Span]:
         if span.rule.guess and span.start in sure_starts:
             continue  # a marked token starts here: the guess that goes further took too much
         if merged and span.start < merged[-1].end:
-            before = merged[-1]
-            merged[-1] = before._replace(
-                end=max(before.end, span.end), first=min(before.first, span.first), last=max(before.last, span.last)
-            )
+            start, end, rule, first, last = merged[-1]
+            if span.end > end or span.first < first or span.last > last:
+                merged[-1] = Span(start, max(end, span.end), rule, min(first, span.first), max(last, span.last))
         else:
             merged.append(span)
     return merged

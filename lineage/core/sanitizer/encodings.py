@@ -6,6 +6,7 @@ Every decoder is linear: its patterns have no two ways to match one text, or are
 import re
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 
 from lineage.core.sanitizer.layers import SEPARATOR, Layer, LayerBuilder, LayerEdit, build_visible_layer, rewrite_lines
 from lineage.core.sanitizer.re2_patterns import compile_pattern
@@ -68,6 +69,7 @@ _ASCII_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
 _STANDARD_ALPHABET = bytes.maketrans(b"-_", b"+/")
 _MIN_ENCODED_CHARS = 20
 _SAMPLE = 64
+_KNOWN_CHARS = 1000
 # What was decoded of a text, at which depth, of a joined layer or not, and from where: no piece is read twice.
 _Pieces = set[tuple[str, int, bool, tuple[int, int]]]
 
@@ -202,7 +204,7 @@ def _decode_spans(layer: Layer, data: bytes, depth: int, known: _Pieces) -> Laye
     """Return a layer of the decoded base64 and hex spans in its ASCII that no layer had before, each one piece."""
     builder, is_joined = LayerBuilder(layer), layer.has_joined_layer
     for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
-        piece = _decode_text(decoded), depth, is_joined, layer.map_to_original(start, end)
+        piece = decoded, depth, is_joined, layer.map_to_original(start, end)
         if piece not in known:
             known.add(piece)
             builder.replace(piece[0], start, end)
@@ -210,18 +212,26 @@ def _decode_spans(layer: Layer, data: bytes, depth: int, known: _Pieces) -> Laye
     return builder.build()
 
 
-def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, str]]:
     for match in compile_pattern(_BASE64).finditer(data):
-        run = match[0].rstrip(b"=").translate(_STANDARD_ALPHABET)
-        # The run may begin with other letters, as in a path: decode from each offset that gives ASCII.
-        for shift in sorted({stretch.start() % 4 for stretch in compile_pattern(_ASCII).finditer(match[0])}):
-            part = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
-            yield *match.span(), b64decode(part + b"=" * (-len(part) % 4))
+        start, end = match.span()
+        for decoded in (_decode_base64 if end - start < _KNOWN_CHARS else _decode_base64.__wrapped__)(data[start:end]):
+            yield start, end, decoded
 
 
-def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+@lru_cache(maxsize=1 << 10)  # every layer has most of them again
+def _decode_base64(found: bytes) -> list[str]:
+    """Decode from each offset that gives ASCII: the run may begin with other letters, as in a path."""
+    run, texts = found.rstrip(b"=").translate(_STANDARD_ALPHABET), []
+    for shift in sorted({stretch.start() % 4 for stretch in compile_pattern(_ASCII).finditer(found)}):
+        part = run[shift : len(run) - ((len(run) - shift) % 4 == 1)]
+        texts.append(_decode_text(b64decode(part + b"=" * (-len(part) % 4))))
+    return texts
+
+
+def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, str]]:
     for match in compile_pattern(_HEX).finditer(data):
-        yield *match.span(), bytes.fromhex(_NOT_HEX.sub("", match[0].decode()))
+        yield *match.span(), _decode_text(bytes.fromhex(_NOT_HEX.sub("", match[0].decode())))
 
 
 def _decode_text(data: bytes) -> str:

@@ -37,12 +37,12 @@ _FOLDED = re.compile(
 class Layer:
     """A text and the origin of its pieces in the layer below; the lowest layer has no pieces.
 
-    Piece i begins at `starts[i]` and was made of the text below at `begins[i]`: `strides[i]` characters for each of its
-    own, or, with stride 0, the whole up to `ends[i]` for any of them. The pieces of a joined layer stood apart in the
-    layer below: the text between them was no part of a token. One that `has_rows` joins rows that a width cut.
+    Piece i begins at `starts[i]`; `pieces[i]` is its begin and end in the text below and its stride: so many characters
+    below for each of its own, or, with stride 0, the whole for any of them. The pieces of a joined layer stood apart in
+    the layer below: the text between them was no part of a token. One that `has_rows` joins rows that a width cut.
     """
 
-    __slots__ = ("begins", "below", "ends", "has_rows", "is_joined", "starts", "strides", "text")
+    __slots__ = ("below", "has_rows", "is_joined", "pieces", "starts", "text")
 
     def __init__(self, text: str, below: "Layer | None" = None, is_joined: bool = False) -> None:
         self.text = text
@@ -50,9 +50,7 @@ class Layer:
         self.is_joined = is_joined
         self.has_rows = False
         self.starts: list[int] = []
-        self.begins: list[int] = []
-        self.ends: list[int] = []
-        self.strides: list[int] = []
+        self.pieces: list[tuple[int, int, int]] = []
 
     @property
     def has_joined_layer(self) -> bool:
@@ -61,9 +59,28 @@ class Layer:
 
     def map_to_original(self, start: int, end: int) -> tuple[int, int]:
         """Return the place of a non-empty span in the lowest layer: the smallest range that covers its origin."""
-        if self.starts:
-            start, end = self._map_start(start), self._map_end(end)
-        return (start, end) if self.below is None else self.below.map_to_original(start, end)
+        layer: Layer | None = self
+        while layer is not None:
+            start, end = layer._map_down(start, end)
+            layer = layer.below
+        return start, end
+
+    def map_match(self, first: int, start: int, end: int, last: int) -> tuple[int, int, int, int]:
+        """Return the places of a match, from `first` to `last`, and of what it found in the lowest layer."""
+        layer: Layer | None = self
+        while layer is not None:
+            if starts := layer.starts:
+                piece = bisect_right(starts, first, 1) - 1
+                begin, until, stride = layer.pieces[piece]
+                shift = begin - starts[piece]
+                if stride > 1 or bisect_left(starts, last, piece + 1) - 1 > piece:
+                    (start, end), (first, last) = layer._map_down(start, end), layer._map_down(first, last)
+                elif stride == _OPAQUE:
+                    first, start, end, last = begin, begin, until, until
+                else:
+                    first, start, end, last = first + shift, start + shift, end + shift, last + shift
+            layer = layer.below
+        return first, start, end, last
 
     def get_lowest_text(self) -> str:
         """Return the text of which all layers are readings."""
@@ -76,19 +93,18 @@ class Layer:
             if layer.is_joined:
                 for join in layer.starts[bisect_right(layer.starts, start) : bisect_left(layer.starts, end)]:
                     yield layer.text[join : min(end, join + _PREVIEW_CHARS)]
-            if layer.starts:
-                start, end = layer._map_start(start), layer._map_end(end)
+            start, end = layer._map_down(start, end)
             layer = layer.below
 
-    def _map_start(self, at: int) -> int:
-        piece = max(0, bisect_right(self.starts, at) - 1)
-        return self.begins[piece] + (at - self.starts[piece]) * self.strides[piece]
-
-    def _map_end(self, at: int) -> int:
-        piece = max(0, bisect_right(self.starts, at - 1) - 1)
-        if self.strides[piece] == _OPAQUE:
-            return self.ends[piece]
-        return min(self.ends[piece], self.begins[piece] + (at - self.starts[piece]) * self.strides[piece])
+    def _map_down(self, start: int, end: int) -> tuple[int, int]:
+        if not (starts := self.starts):
+            return start, end
+        first = bisect_right(starts, start, 1) - 1
+        last = bisect_right(starts, end - 1, first + 1) - 1
+        begin, _, stride = self.pieces[first]
+        start = begin + (start - starts[first]) * stride
+        begin, until, stride = self.pieces[last]
+        return start, until if stride == _OPAQUE else min(until, begin + (end - starts[last]) * stride)
 
 
 class LayerBuilder:
@@ -108,11 +124,8 @@ class LayerBuilder:
     def replace(self, text: str, start: int, end: int, stride: int = _OPAQUE) -> None:
         """Add the text that replaces this part of the layer below."""
         if text:
-            layer = self._layer
-            layer.starts.append(self._length)
-            layer.begins.append(start)
-            layer.ends.append(end)
-            layer.strides.append(stride)
+            self._layer.starts.append(self._length)
+            self._layer.pieces.append((start, end, stride))
             self._parts.append(text)
             self._length += len(text)
 

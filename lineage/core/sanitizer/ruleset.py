@@ -20,7 +20,6 @@ _MAX_LINE_BYTES = 1000
 _MAX_LEAD_BYTES = 300
 _MAX_KEYWORD_BYTES = 100
 _MAX_INNER_NAMES = 3
-_MANY_NAMES, _MIN_NAME_DISTANCE = 1000, 24
 _SPACE = re.compile(rb"\s")
 _MOST_VALUE_CHARS = 120
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
@@ -34,6 +33,12 @@ _Judged = tuple[int, str]
 # A process that sanitizes few short texts is faster without the set of all keywords, which takes long to build.
 _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
+
+# What a text may cost before its last reading: so many times its characters. In 66 MB of real text no masked
+# character depends on it. A piece of a layer costs as much as 20 characters, and a name whose value is judged as 40.
+MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK = 8, 4, 1 << 14, 1 << 16, 20, 40
+_MANY_NAMES, _MIN_NAME_DISTANCE = 1000, 24
+_LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK, _MANY_NAMES, _MIN_NAME_DISTANCE)
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
 _ENGINE_VERSION = "engine 9"
@@ -78,7 +83,7 @@ class Ruleset:
     def version(self) -> str:
         """Return the contract's name and the digest of all that can change a result."""
         allowed = sorted(f"allowed {value!r}" for value in (*self.allowed.literals, *self.allowed.patterns))
-        more = (_ENGINE_VERSION, *allowlist.ALLOWLIST, *values.PATTERNS, *sorted(self.dropped), *allowed)
+        more = (_ENGINE_VERSION, str(_LIMITS), *allowlist.ALLOWLIST, *values.PATTERNS, *sorted(self.dropped), *allowed)
         return f"{CONTRACT}+{compute_rules_digest(self.rules, *more)}"
 
     def find_matches(self, text: str, verdicts: Verdicts | None = None) -> list[Span]:
@@ -187,66 +192,75 @@ def _add_matches(
     if rule.claim in ("value", "prose"):
         verdicts.names += _add_claimed_values(rule, data, first, last, spans)
         return
-    for match in compile_pattern(rule.pattern).finditer(data, first, last):
+    pattern = compile_pattern(rule.pattern)
+    for match in pattern.finditer(data, first, last):
         match_start, match_end = match.span()
         if match_end == last < len(data):
             # The match may continue behind the range: search on from here in a range of twice the size.
             last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
             _add_matches(rule, data, match_start, last, spans, verdicts)
             return
-        group = rule.group
-        if group == FIRST_GROUP:
-            group = next((number for number, value in enumerate(match.groups(), 1) if value), 0)
-        start, end = match.span(group)
+        if rule.group == FIRST_GROUP:
+            groups = map(match.span, range(1, pattern.groups + 1))
+            start, end = next((span for span in groups if span[0] < span[1]), (match_start, match_end))
+        else:
+            start, end = match.span(rule.group)
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))
         if start >= end or (known and (not known.rule.guess or rule.guess)):
             continue
-        span = Span(start, end, rule, match_start, match_end)
-        if not _is_secret(data, span, verdicts):
+        if not _is_secret(rule, data, match, start, end, verdicts):
             continue
         if rule.guess or rule.claim:
-            whole_end = _find_guess_end(rule, data, match_start, start, end)
-            if whole_end is None:
+            if (size := _find_guess_size(rule, data, match_start, start, end)) is None:
                 continue
-            span = span._replace(end=whole_end, last=max(match_end, whole_end))
-        spans[start, span.end] = span
+            end = start + size
+        spans[start, end] = Span(start, end, rule, match_start, max(match_end, end))
 
 
 def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: dict[tuple[int, int], Span]) -> int:
     claims, pattern = _ClaimedValues(rule, data, first), compile_pattern(rule.pattern)
-    while match := pattern.search(data, first, last):
-        if match.end() == last < len(data):
-            first, last = match.start(), min(len(data), last + max(_BLOCK_BYTES, last - match.start()))
-            continue
-        if claimed := claims.find(match):
-            spans.setdefault((claimed.start, claimed.end), claimed)
-        first = claims.next_place(match.end())
+    matches = pattern.finditer(data, first, last)
+    while match := next(matches, None):
+        place = end = match.end()
+        if end == last < len(data):
+            place, last = match.start(), min(len(data), last + max(_BLOCK_BYTES, last - match.start()))
+        else:
+            if claimed := claims.find(match):
+                spans.setdefault((claimed.start, claimed.end), claimed)
+            place = claims.next_place(end)
+        if place != end:
+            matches = pattern.finditer(data, place, last)
     return claims.count
 
 
-def _find_guess_end(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
-    """Return the end of the whole value in which a guess was made; None if its name or its carrier says no."""
-    if _NEXT_LINE.search(data, first, start) or (rule.guess and data.startswith(_CUT_OFF, end)):
+def _find_guess_size(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
+    """Return the bytes of the whole value in which a guess was made; None if its name or its carrier says no."""
+    judge = _judge_guess if end - start < values.MAX_VALUE_CHARS else _judge_guess.__wrapped__  # few and long
+    before, behind = data[_find_line(data, first) : first], data[end : end + _MOST_VALUE_CHARS]
+    return judge(rule.guess, before, data[first:start], data[start:end], behind)
+
+
+@lru_cache(maxsize=1 << 12)  # as `_judge`
+def _judge_guess(is_guess: bool, before: bytes, name: bytes, value: bytes, behind: bytes) -> int | None:
+    if (b"\n" in name and _NEXT_LINE.search(name)) or (is_guess and behind.startswith(_CUT_OFF)):
         return None
-    line = _find_line(data, first)
-    words = values.get_full_name(_decode(data[line:first]), _decode(data[first:start]))
-    found = _decode(data[start:end])
-    if values.is_placeholder(found) or (rule.guess and values.is_public(words, found)):
+    words, found = values.get_full_name(_decode(before), _decode(name)), _decode(value)
+    if values.is_placeholder(found) or (is_guess and values.is_public(words, found)):
         return None
-    if data.startswith(b"@", end):  # in an address
-        return end
-    lead = _decode(data[_find_line(data, start) : start])
-    name = lead.rstrip("\"'`")
-    name = name.rstrip("\\") if len(name) < len(lead) else name
+    if behind.startswith(b"@"):  # in an address
+        return len(value)
+    lead = _decode((before + name)[-_MAX_LEAD_BYTES:].rpartition(b"\n")[2])
+    unquoted = lead.rstrip("\"'`")
+    unquoted = unquoted.rstrip("\\") if len(unquoted) < len(lead) else unquoted
     opened = _OPENED.search(lead) if lead.endswith(":") else None
-    text = _decode(data[start : end + _MOST_VALUE_CHARS])
-    length = values.find_value_end(name, "", opened[1] if opened else lead[len(name) :], text)
-    if length >= len(text) and end < len(data):
-        return end
-    whole = max(end, start + len(text[:length].encode()))
-    return None if rule.guess and values.is_public(words, _decode(data[start:whole])) else whole
+    text = _decode(value + behind)
+    length = values.find_value_end(unquoted, "", opened[1] if opened else lead[len(unquoted) :], text)
+    if length >= len(text) and behind:
+        return len(value)
+    whole = max(value, text[:length].encode(), key=len)
+    return None if is_guess and whole != value and values.is_public(words, _decode(whole)) else len(whole)
 
 
 def _decode(data: bytes) -> str:
@@ -329,15 +343,15 @@ class _ClaimedValues:
         return max(end, self._end) if self._inner_names >= _MAX_INNER_NAMES else end
 
 
-def _is_secret(data: bytes, span: Span, verdicts: Verdicts) -> bool:
-    rule, secret = span.rule, data[span.start : span.end]
+def _is_secret(rule: Rule, data: bytes, match: Any, start: int, end: int, verdicts: Verdicts) -> bool:
+    secret = data[start:end]
     key = id(rule), secret
     if key not in verdicts:
         verdicts[key] = _is_candidate(rule, secret)
-    if not verdicts[key] or (rule.guess and allowlist.is_allowed_in_context(data, span.start, span.end)):
+    if not verdicts[key] or (rule.guess and allowlist.is_allowed_in_context(data, start, end)):
         return False
-    return not any(
-        _applies(allowance, secret, _slice_target(allowance, data, span))
+    return not rule.allow or not any(
+        _applies(allowance, secret, _slice_target(allowance, data, *match.span()))
         for allowance in rule.allow
         if allowance.over != "secret"
     )
@@ -365,13 +379,13 @@ def _compile_alternatives(patterns: tuple[str, ...]) -> Any:
     return compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
-def _slice_target(allowance: Allowance, data: bytes, span: Span) -> bytes:
+def _slice_target(allowance: Allowance, data: bytes, match_start: int, match_end: int) -> bytes:
     """Return the whole match, or its line up to a limit on both sides."""
     if allowance.over == "match":
-        return data[span.first : span.last]
-    first, last = max(0, span.first - _MAX_LINE_BYTES), span.last + _MAX_LINE_BYTES
-    start = data.rfind(b"\n", first, span.first) + 1 or first
-    end = data.find(b"\n", span.last, last)
+        return data[match_start:match_end]
+    first, last = max(0, match_start - _MAX_LINE_BYTES), match_end + _MAX_LINE_BYTES
+    start = data.rfind(b"\n", first, match_start) + 1 or first
+    end = data.find(b"\n", match_end, last)
     return data[start : end if end >= 0 else last]
 
 

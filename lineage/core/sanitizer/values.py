@@ -5,6 +5,7 @@ value is judged as one, so it is redacted whole or not at all; no part of a secr
 """
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from string import ascii_letters, digits
 
@@ -21,6 +22,8 @@ _PASSWORD_WORD = re.compile(
 MAX_VALUE_CHARS = 1000
 
 _QUOTES = "\"'`"
+_QUOTE_SIGNS = frozenset(_QUOTES)
+_CLOSINGS = {mark: re.compile(rf"(?P<slashes>\\*){mark}|\n") for mark in _QUOTES}
 _AFTER_VALUE = r"(?=[\s,;:)\]}>.|&\\\"'`。，；、）】」]|$)"
 _NEXT_FIELD = r"(?=\s|$|\\[nrt\"']|[\"'`]?[A-Za-z_-][\w.\[\]-]{0,40}[\"'`]?\s{0,2}[=:])"
 # What may end a value without quotes, with the reason as the group's name.
@@ -69,7 +72,7 @@ def find_quoted_end(text: str, start: int) -> int | None:
     if text[start - 1 : start] == ">":  # an element of XML
         tag = text.find("<", start, start + MAX_VALUE_CHARS)
         return tag if tag >= 0 else None
-    if text[start - 1 : start] not in set(_QUOTES):
+    if text[start - 1 : start] not in _QUOTE_SIGNS:
         return None
     before = text[max(0, start - 8) : start - 1]
     quote = text[start - 1 - (len(before) - len(before.rstrip("\\"))) : start]
@@ -82,8 +85,7 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
     if quote.endswith(mark * 3):
         end = text.find(mark * 3)
         return end if end >= 0 else None
-    marks = re.compile(rf"(?P<slashes>\\*){mark}|\n")
-    place, last = 0, None
+    marks, place, last = _CLOSINGS[mark], 0, None
     while (match := marks.search(text, place)) and match[0] != "\n":
         at, place = match.end() - 1, match.end()
         # of a quote in a text that was escaped before, every level doubled the backslashes
@@ -91,7 +93,7 @@ def _find_closing_quote(quote: str, text: str) -> int | None:
             last = None if slashes else at
             continue
         again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, at)), "")
-        count = len(text[at:]) - len(text[at:].lstrip(mark))
+        count = len(text) - at - len(text[at:].lstrip(mark))
         if again:
             place = at + len(again)
         elif slashes or (at == 0 and not text[count : count + 1].isalnum()):
@@ -275,7 +277,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_public(name: str, value: str) -> bool:
     """Tell whether this is no secret by its name or by itself: a public key, a cache's key, a path, an address."""
-    return bool(_OTHER_NAME.search(name)) or _is(_PUBLIC_KEY, value)
+    return _is_other_name(name) or _is(_PUBLIC_KEY, value)
 
 
 def is_claiming_name(name: str) -> bool:
@@ -284,7 +286,12 @@ def is_claiming_name(name: str) -> bool:
     >>> is_claiming_name("db_password = "), is_claiming_name("passwordHint: "), is_claiming_name("passage: ")
     (True, False, False)
     """
-    return not (_OTHER_NAME.search(name) or _ABOUT_SECRET.search(name))
+    return not (_is_other_name(name) or _ABOUT_SECRET.search(name))
+
+
+@lru_cache(maxsize=1 << 10)  # a slow pattern, and names come again
+def _is_other_name(name: str) -> bool:
+    return _OTHER_NAME.search(name) is not None
 
 
 def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = False) -> bool:

@@ -69,6 +69,8 @@ MIXTURES = {
     "a key at every edge": "\nAKIA",
     "a value at every edge": "PGPASSWORD=password=\\\\eyJ",
     "elements and options": "\\\\u0041<password>= --password ",
+    "guesses in base64": "api_key=YXBpX2tleT1hQjN4SzltUDJ2TDU=%2541",
+    "quotes behind escapes": '!psk="zMoSDm3vFbqnWwAg""+"\\xc3\\xa9',
 }
 
 
@@ -103,6 +105,11 @@ def test_the_readings_of_a_mixture_cost_no_more_than_a_few_times_the_text(unit: 
     assert (read <= 6, names <= 0.18, twice_read <= read + 1, twice_names <= names + 0.05) == (True,) * 4, (
         read, names, twice_read, twice_names,
     )  # fmt: skip
+
+
+def test_a_piece_that_repeats_between_findings_is_read_once() -> None:
+    read, _ = count_work('パスワード: ASANA_CLIENT_SECRET=51453357828dd007c69}"\n"secret_key_base\\xc3\\xa9' * 3000)
+    assert read <= 2.5
 
 
 def run_in_time(code: str) -> None:
