@@ -5,9 +5,11 @@ And the values that a user says are none.
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from lineage.core.sanitizer.re2_patterns import compile_pattern, load_re2
-from lineage.core.sanitizer.rule import Rule
+from lineage.core.sanitizer.rule import Allowance, Rule
 from lineage.errors import InvalidInput
 
 # Keys that Amazon and Stripe print in their documentation, and the example of jwt.io.
@@ -43,6 +45,7 @@ _DIGEST_LABEL = re.compile(
 _IMAGE_DATA_URL = re.compile(rb"data:(?:image|font|audio|video)/[A-Za-z0-9.+-]{1,40};base64,[A-Za-z0-9+/=]*\Z")
 _IMAGE_PREFIXES = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAABAA", "PHN2Zy", "d09GM", "T1RUTw", "JVBERi")
 _LOOKBEHIND_BYTES = 64
+_MAX_LINE_BYTES = 1000
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
 ALLOWLIST = (*_DOCUMENTATION_KEYS, _MASKED.pattern, _REPEATED_CHARACTER.pattern,
@@ -67,6 +70,29 @@ def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:
     if _DIGEST.fullmatch(data, start, end) and _DIGEST_LABEL.search(data, before, start):
         return True
     return _IMAGE_DATA_URL.search(data, before, start) is not None
+
+
+def applies(allowance: Allowance, secret: bytes, target: bytes) -> bool:
+    """Tell whether an allowance holds for a secret, by its target: the secret, its match or its line."""
+    has_word = any(word.encode() in secret.lower() for word in allowance.words)
+    if has_word != allowance.every:
+        return has_word  # decided: one of the two is enough, or both are needed and one is missing
+    return bool(allowance.patterns) and _compile_alternatives(allowance.patterns).search(target) is not None
+
+
+@cache
+def _compile_alternatives(patterns: tuple[str, ...]) -> Any:
+    return compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def slice_target(allowance: Allowance, data: bytes, match_start: int, match_end: int) -> bytes:
+    """Return the whole match, or its line up to a limit on both sides."""
+    if allowance.over == "match":
+        return data[match_start:match_end]
+    first, last = max(0, match_start - _MAX_LINE_BYTES), match_end + _MAX_LINE_BYTES
+    start = data.rfind(b"\n", first, match_start) + 1 or first
+    end = data.find(b"\n", match_end, last)
+    return data[start : end if end >= 0 else last]
 
 
 _TOKEN_BEFORE, _TOKEN_BEHIND = re.compile(r"[A-Za-z0-9_+-]"), re.compile(r"[A-Za-z0-9_+=-]")

@@ -12,7 +12,7 @@ from lineage.core.sanitizer import encodings, ruleset
 from lineage.core.sanitizer.layers import SEPARATOR, Layer
 from lineage.core.sanitizer.rule import MARKER, Rule
 from lineage.core.sanitizer.ruleset import Ruleset, Span, Verdicts
-from lineage.core.sanitizer.values import find_quoted_end
+from lineage.core.sanitizer.value_ends import find_quoted_end
 from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 
 _MIN_GAP_CHARS = 4
@@ -155,7 +155,7 @@ def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
         return None  # the value begins before; two of its own quotes looked like literals to join
     if _ESCAPED_QUOTES.search(text, span.start - 4, span.start):
         return None  # inside of the value, where it looked like an opening
-    end = find_quoted_end(text, span.start)
+    end = find_quoted_end(text, span.start, span.end)
     if end is None or end == span.end:
         return span
     if span.end < end:

@@ -2,27 +2,27 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 from lineage.core.sanitizer import allowlist, values
 from lineage.core.sanitizer.allowlist import NOTHING_ALLOWED, AllowedValues, is_allowed
 from lineage.core.sanitizer.re2_patterns import build_options, compile_pattern, load_re2
-from lineage.core.sanitizer.rule import FIRST_GROUP, Allowance, Rule, compute_rules_digest
+from lineage.core.sanitizer.rule import FIRST_GROUP, Rule, compute_rules_digest
 from lineage.core.sanitizer.rules import RULES
+from lineage.core.sanitizer.value_ends import MAX_VALUE_CHARS, find_value_end
 from lineage.errors import InvalidInput
 
 CONTRACT = "sanitize_transcript_v1"
 MASK: Literal["mask"] = "mask"
 DROP: Literal["drop"] = "drop"
 
-_MAX_LINE_BYTES = 1000
 _MAX_LEAD_BYTES = 300
 _MAX_KEYWORD_BYTES = 100
 _MAX_INNER_NAMES = 3
 _SPACE = re.compile(rb"\s")
 _MOST_VALUE_CHARS = 120
-_UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
+_SETTING = re.compile(r"(?!this\.|self\.)(?:export )?[A-Za-z][\w.-]*=")  # no spaces, as in .env and .properties
 _OPENED = re.compile(r"(?:^|[\s=])(\\*[\"'])[\w.@-]{1,60}:\Z")  # 'user:password'
 _NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
 _CUT_OFF = (b"...", "…".encode())
@@ -38,10 +38,13 @@ _SIMPLE_SEARCH_BYTES = 1 << 12
 # character depends on it. A piece of a layer costs as much as 20 characters, and a name whose value is judged as 40.
 MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK = 8, 4, 1 << 14, 1 << 16, 20, 40
 _MANY_NAMES, _MIN_NAME_DISTANCE = 1000, 24
-_LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK, _MANY_NAMES, _MIN_NAME_DISTANCE)
+# Of a value that goes on, eight times more is read each time: so many characters, and for each that stands before.
+_LONG_VALUE_STEP, _LONG_VALUES, _LONG_VALUE_SHARE = 8, 1 << 18, 2
+_LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK, _MANY_NAMES, _MIN_NAME_DISTANCE,
+           _LONG_VALUE_STEP, _LONG_VALUES, _LONG_VALUE_SHARE, _SETTING.pattern)  # fmt: skip
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 9"
+_ENGINE_VERSION = "engine 10"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -237,7 +240,7 @@ def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: d
 
 def _find_guess_size(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
     """Return the bytes of the whole value in which a guess was made; None if its name or its carrier says no."""
-    judge = _judge_guess if end - start < values.MAX_VALUE_CHARS else _judge_guess.__wrapped__  # few and long
+    judge = _judge_guess if end - start < MAX_VALUE_CHARS else _judge_guess.__wrapped__  # few and long
     before, behind = data[_find_line(data, first) : first], data[end : end + _MOST_VALUE_CHARS]
     return judge(rule.guess, before, data[first:start], data[start:end], behind)
 
@@ -255,8 +258,8 @@ def _judge_guess(is_guess: bool, before: bytes, name: bytes, value: bytes, behin
     unquoted = lead.rstrip("\"'`")
     unquoted = unquoted.rstrip("\\") if len(unquoted) < len(lead) else unquoted
     opened = _OPENED.search(lead) if lead.endswith(":") else None
-    text = _decode(value + behind)
-    length = values.find_value_end(unquoted, "", opened[1] if opened else lead[len(unquoted) :], text)
+    text, is_cut = _decode(value + behind), len(behind) == _MOST_VALUE_CHARS
+    length = find_value_end(unquoted, "", opened[1] if opened else lead[len(unquoted) :], text, is_cut=is_cut)
     if length >= len(text) and behind:
         return len(value)
     whole = max(value, text[:length].encode(), key=len)
@@ -272,28 +275,18 @@ def _find_line(data: bytes, place: int) -> int:
     return data.rfind(b"\n", limit, place) + 1 or limit
 
 
-@lru_cache(maxsize=1 << 10)  # the same names and values come again and again
-def _is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool, in_prose: bool) -> bool:
-    is_command = bool(values.COMMAND.search(name))
-    if not is_command and not values.is_claiming_name(full_name):
-        return False
-    # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
-    holds_no_code = is_command or name.endswith(">") or name.lstrip().startswith("--")
-    holds_no_code = holds_no_code or (name.endswith("=") and bool(_UPPER_ASSIGNMENT.search(full_name)))
-    return values.can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
-
-
 @lru_cache(maxsize=1 << 14)  # what stands around a name comes again in every reading of a text
 def _judge(lead: bytes, name: bytes, quote: bytes, text: bytes, in_prose: bool, is_cut: bool) -> _Judged | None:
     """Return the bytes of the value that begins a text, and the value if it is a secret; None if more is cut off."""
     before, words, rest = _decode(lead), _decode(name), _decode(text)
-    value = rest[: values.find_value_end(before, words, _decode(quote), rest)]
+    value = rest[: find_value_end(before, words, _decode(quote), rest, is_cut=is_cut)]
     if is_cut and len(value) == len(rest):
         return None
     full_name, in_prose = values.get_full_name(before, words), in_prose or bool(values.BARE_PASS.match(words))
-    is_secret = len(value) < values.MAX_VALUE_CHARS and _is_claimed_secret(  # what has no end is no value
-        words, full_name, value, is_quoted=bool(quote), in_prose=in_prose
-    )
+    judge = values.is_claimed_secret if len(value) < MAX_VALUE_CHARS else values.is_claimed_secret.__wrapped__
+    behind = rest[len(value) :].partition("\n")[0]
+    is_word = value.isalnum() and bool(_SETTING.fullmatch(before + words)) and not behind.strip()
+    is_secret = judge(words, full_name, value, is_quoted=bool(quote) or is_word, in_prose=in_prose)
     return len(value.encode()), value if is_secret else ""
 
 
@@ -313,30 +306,51 @@ class _ClaimedValues:
         self._in_prose = rule.claim == "prose"
         self._end = 0
         self._inner_names = 0
+        self._long_chars = 0
 
     def find(self, match: Any) -> Span | None:
         """Return the span of the value, if it can be a secret."""
         first, start = match.span()
         self.count += 1
         if self.count > _MANY_NAMES + (start - self._first) // _MIN_NAME_DISTANCE:
-            space = _SPACE.search(self._data, start + values.MAX_VALUE_CHARS)
-            end = space.start() if space else len(self._data)
-            self._end, self._inner_names = end, _MAX_INNER_NAMES
-            self._first += (end - start) * 9 // 10  # else names as close would be judged again behind it
-            return Span(start, end, self._rule, first, end) if start < end else None
+            return self._claim_unjudged(first, start)
         self._inner_names = self._inner_names + 1 if start < self._end else 0
         data = self._data
         openings = self._openings if data[start - 1] in b"\"'`" else ()
         quote = min((at for number in openings if (at := match.start(number)) >= 0), default=start)
         opener, context = data[quote:start], (data[_find_line(data, first) : first], data[first:quote])
-        if len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + values.MAX_VALUE_CHARS) < 0:
+        if len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + MAX_VALUE_CHARS) < 0:
             opener, start = opener[:-2], start - 2  # one quote, and a value that begins with a doubled one
-        text = data[start : start + values.MAX_VALUE_CHARS]
-        short, is_cut = text[:_MOST_VALUE_CHARS], len(text) > _MOST_VALUE_CHARS  # most are short
-        judged = _judge(*context, opener, short, self._in_prose, is_cut)
-        size, value = judged or _judge(*context, opener, text, self._in_prose, False) or (0, "")
-        self._end = max(self._end, end := start + size)
-        return Span(start, end, self._rule, first, end) if value and not is_allowed(self._rule, value) else None
+        judged = self._judge_value(start, *context, opener)
+        if judged is None:
+            return self._claim_unjudged(first, start)
+        end, is_secret = start + judged[0], judged[1] and not is_allowed(self._rule, judged[1])
+        # names in a long text or a line of code have values too
+        self._end = max(self._end, end if is_secret else min(end, start + MAX_VALUE_CHARS))
+        return Span(start, end, self._rule, first, end) if is_secret else None
+
+    def _judge_value(self, start: int, *context: bytes) -> _Judged | None:
+        """Judge the value that starts there, however long it is; None if too much of such values has been read."""
+        length = _MOST_VALUE_CHARS  # most are short
+        while True:
+            text, is_cut = self._data[start : start + length], start + length < len(self._data)
+            judge = _judge if length <= MAX_VALUE_CHARS else _judge.__wrapped__
+            judged = judge(*context, text, self._in_prose, is_cut)
+            if length > MAX_VALUE_CHARS:
+                self._long_chars += judged[0] if judged else length
+            if judged:
+                return judged
+            if self._long_chars > _LONG_VALUES + _LONG_VALUE_SHARE * (start - self._first):
+                return None
+            length = MAX_VALUE_CHARS if length < MAX_VALUE_CHARS else length * _LONG_VALUE_STEP
+
+    def _claim_unjudged(self, first: int, start: int) -> Span | None:
+        """Return the span of all behind a name up to white space, a name's own length at least."""
+        space = _SPACE.search(self._data, start + MAX_VALUE_CHARS)
+        end = space.start() if space else len(self._data)
+        self._end, self._inner_names = end, _MAX_INNER_NAMES
+        self._first += (end - start) * 9 // 10  # else names as close would be judged again behind it
+        return Span(start, end, self._rule, first, end) if start < end else None
 
     def next_place(self, end: int) -> int:
         """Return where to look for the next name behind the end of a match."""
@@ -351,7 +365,7 @@ def _is_secret(rule: Rule, data: bytes, match: Any, start: int, end: int, verdic
     if not verdicts[key] or (rule.guess and allowlist.is_allowed_in_context(data, start, end)):
         return False
     return not rule.allow or not any(
-        _applies(allowance, secret, _slice_target(allowance, data, *match.span()))
+        allowlist.applies(allowance, secret, allowlist.slice_target(allowance, data, *match.span()))
         for allowance in rule.allow
         if allowance.over != "secret"
     )
@@ -363,30 +377,10 @@ def _is_candidate(rule: Rule, secret: bytes) -> bool:
     return (
         rule.accepts(text)
         and not is_allowed(rule, text)
-        and not any(_applies(allowance, secret, secret) for allowance in rule.allow if allowance.over == "secret")
+        and not any(
+            allowlist.applies(allowance, secret, secret) for allowance in rule.allow if allowance.over == "secret"
+        )
     )
-
-
-def _applies(allowance: Allowance, secret: bytes, target: bytes) -> bool:
-    has_word = any(word.encode() in secret.lower() for word in allowance.words)
-    if has_word != allowance.every:
-        return has_word  # decided: one of the two is enough, or both are needed and one is missing
-    return bool(allowance.patterns) and _compile_alternatives(allowance.patterns).search(target) is not None
-
-
-@cache
-def _compile_alternatives(patterns: tuple[str, ...]) -> Any:
-    return compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
-
-
-def _slice_target(allowance: Allowance, data: bytes, match_start: int, match_end: int) -> bytes:
-    """Return the whole match, or its line up to a limit on both sides."""
-    if allowance.over == "match":
-        return data[match_start:match_end]
-    first, last = max(0, match_start - _MAX_LINE_BYTES), match_end + _MAX_LINE_BYTES
-    start = data.rfind(b"\n", first, match_start) + 1 or first
-    end = data.find(b"\n", match_end, last)
-    return data[start : end if end >= 0 else last]
 
 
 def _to_character_offsets(spans: list[Span], data: bytes) -> list[Span]:

@@ -1,7 +1,7 @@
-"""Values beside a name that claims them: how far each goes, and whether it can be a secret.
+"""Values beside a name that claims them: whether each can be a secret.
 
-A name like `password` claims its whole value: to the closing quote, the end of the field or the end of the line. The
-value is judged as one, so it is redacted whole or not at all; no part of a secret stays beside its marker.
+A name like `password` claims its whole value, up to where `value_ends` finds its end. The value is judged as one, so it
+is redacted whole or not at all; no part of a secret stays beside its marker.
 """
 
 import re
@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from string import ascii_letters, digits
 
+from lineage.core.sanitizer import value_ends
 from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import compute_entropy
 
@@ -19,139 +20,8 @@ _PASSWORD_WORD = re.compile(
     r"|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638"
 )
 
-MAX_VALUE_CHARS = 1000
-
-_QUOTES = "\"'`"
-_QUOTE_SIGNS = frozenset(_QUOTES)
-_CLOSINGS = {mark: re.compile(rf"(?P<slashes>\\*){mark}|\n") for mark in _QUOTES}
-_AFTER_VALUE = r"(?=[\s,;:)\]}>.|&\\\"'`。，；、）】」]|$)"
-_NEXT_FIELD = r"(?=\s|$|\\[nrt\"']|[\"'`]?[A-Za-z_-][\w.\[\]-]{0,40}[\"'`]?\s{0,2}[=:])"
-# What may end a value without quotes, with the reason as the group's name.
-_STOP = re.compile(
-    rf"(?P<space>\s)|(?P<field>[,;&|]{_NEXT_FIELD})|(?P<tag></)|(?P<cjk>[。，；、）】」])"
-    rf"|(?P<escape>\\+[nrt])(?=$|[\s\\\"'#}}\])-]|[A-Za-z_][\w.-]{{0,40}}\s{{0,2}}[=:]|[\w.-]{{1,40}}(?:\s|$|[\"'`]))"
-    rf"|(?P<quote>\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
-)
-_LABEL_LINE = re.compile(r"(?P<sign>:|\*\*|)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
-_ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
-_JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=,)")
-_SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
-_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_LINE_START = re.compile(
-    r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]+|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
-)
-
-
-def find_value_end(lead: str, name: str, quote: str, text: str) -> int:
-    r"""Return the length of the value that `text` begins with.
-
-    `lead` is its line up to the name, `name` the name with the sign that assigns, and `quote` what opens the value. One
-    in quotes ends at the closing one, escaped and doubled ones inside belong to it. Another one ends at white space, at
-    the next field, or where a quotation or bracket ends that began before it.
-
-    >>> find_value_end("", "password = ", '"', 'a\\"b" # it')
-    4
-    >>> find_value_end("f(", "password=", "", "ab)c, user=d)")
-    4
-    """
-    line = text[:MAX_VALUE_CHARS]
-    label = _LABEL_LINE.search(name) if "\n" in name else None
-    if label:  # the value stands alone on the next line
-        line = line.split("\n", 1)[0]
-        end = 0 if (quote and not label["item"]) or not label["sign"] else find_value_end("", "", quote, line)
-        return end if not line[end:].strip("\"'` \t\r,]\\") else 0
-    if quote:
-        closing = _find_closing_quote(quote, line)
-        if closing is not None:
-            return closing
-    return _find_open_end(lead, lead + name, line.split("\n", 1)[0])
-
-
-def find_quoted_end(text: str, start: int) -> int | None:
-    """Return where the value ends that begins behind a quote, None if it begins behind something else."""
-    if text[start - 1 : start] == ">":  # an element of XML
-        tag = text.find("<", start, start + MAX_VALUE_CHARS)
-        return tag if tag >= 0 else None
-    if text[start - 1 : start] not in _QUOTE_SIGNS:
-        return None
-    before = text[max(0, start - 8) : start - 1]
-    quote = text[start - 1 - (len(before) - len(before.rstrip("\\"))) : start]
-    end = _find_closing_quote(quote, text[start : start + MAX_VALUE_CHARS])
-    return None if end is None else start + end
-
-
-def _find_closing_quote(quote: str, text: str) -> int | None:
-    mark, slashes = quote[-1], quote.count("\\")
-    if quote.endswith(mark * 3):
-        end = text.find(mark * 3)
-        return end if end >= 0 else None
-    marks, place, last = _CLOSINGS[mark], 0, None
-    while (match := marks.search(text, place)) and match[0] != "\n":
-        at, place = match.end() - 1, match.end()
-        # of a quote in a text that was escaped before, every level doubled the backslashes
-        if (len(match["slashes"]) - slashes) // (slashes + 1) % 2:
-            last = None if slashes else at
-            continue
-        again = next((way for way in _SHELL_QUOTES if mark == "'" and text.startswith(way, at)), "")
-        count = len(text) - at - len(text[at:].lstrip(mark))
-        if again:
-            place = at + len(again)
-        elif slashes or (at == 0 and not text[count : count + 1].isalnum()):
-            return at - slashes
-        elif count % 2 == 0 and mark in text[at + count :].split("\n", 1)[0]:
-            place = at + count  # doubled, as in SQL
-        else:
-            return at + count - 1 if count % 2 else at
-    return last  # in a shell, SQL and XML a backslash escapes no quote
-
-
-def _find_open_end(lead: str, before: str, line: str) -> int:
-    if before.endswith(">") and (tag := line.find("<")) >= 0:
-        return tag
-    edge = before[-1:] if before[-1:] in (",", "\t") else "|" if before.rstrip(" *").endswith("|") else ""
-    if edge and (end := re.search(rf"(?<!\\){re.escape(edge)}", line)):
-        return _trim(lead, line, len(line[: end.start()].rstrip()))  # a row of cells
-    if before.endswith(('":', '": ')) and (number := _JSON_NUMBER.match(line)):
-        return number.end()  # also where a table has cut the member behind it
-    if not _ANY_STOP.search(line):
-        return _trim(lead, line, len(line))
-    within = "" if not _LINE_START.match(lead) else ",;&|" if "=" in before else ";&|"
-    for match in _STOP.finditer(line):
-        kind, sign = match.lastgroup, match[0]
-        if kind == "bracket":
-            opener = _BRACKETS[sign]
-            inside = line[: match.start()]
-            if before.count(opener) <= before.count(sign) or inside.count(opener) - inside.count(sign) > 0:
-                continue
-        if kind == "quote" and before.count(sign[-1]) % 2 == 0:
-            continue
-        if kind == "bold" and before.count("**") % 2 == 0:
-            continue
-        if kind == "tag" and ">" not in before:
-            continue
-        if kind == "field" and sign in within and (sign == "|" or line[match.end() : match.end() + 1].strip()):
-            continue  # a file of settings has one value a line
-        return _trim(lead, line, match.start())
-    return _trim(lead, line, len(line))
-
-
-def _trim(lead: str, line: str, end: int) -> int:
-    """Leave out the punctuation of a sentence and what closes a quotation or bracket around the value."""
-    is_whole_line = bool(_LINE_START.match(lead)) and end == len(line.rstrip())
-    value = line[:end]
-    while value:
-        last = value[-1]
-        if last in ".,;:&" or (last in _QUOTES and value.count(last) % 2):
-            value = value[:-1]
-        elif value.endswith("**") or (value.endswith("\\") and not is_whole_line):
-            value = value.removesuffix("**").removesuffix("\\")
-        elif last in ")]}" and not is_whole_line and value.count(_BRACKETS[last]) < value.count(last):
-            value = value[:-1]
-        else:
-            break
-    return len(value)
-
-
+_LONG_VALUE_CHARS = 256  # more than anybody remembers
+_UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
 # A command up to its option for a password: `mysql -u ada -p`.
 COMMAND = re.compile(r"(?:\s-[apwP]|%|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)pass\s)\s?\Z")
 # Names that begin like one of a secret and mean something else, or something about one.
@@ -244,14 +114,18 @@ _SURPRISE = {letter: tenths for letters, tenths in _TENTHS for letter in letters
 _LETTERS = re.compile(r"[^\W\d_]")
 _DIGITS = re.compile(r"[0-9]")
 _WORD_DIGIT_SIGN = re.compile(r"[A-Za-z]{3}[0-9]{1,4}[!?$@#%&*]")
-_ESCAPED = re.compile(r"\\+([^\w\s\\])")
+_ESCAPED = re.compile(r"(?<!\\)\\+([^\w\s\\])")
 _SIGNS = re.compile(r"[^\w.:/'’-]")
+# Two digits behind words in mixed case: variables have one, or the number of a format.
+_NUMBERED = re.compile(r"(?=[a-z]+[A-Z]|[A-Z]+[a-z])[A-Za-z]{4,}(?!16|32|64|86)[0-9]{2}")
+_LONG_OTHER = re.compile(r"[(\[{<]|data:|[a-z][a-z0-9+.-]{0,20}://")
+_CODE_SIGNS = '(){},;."'
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (COMMAND.pattern, _JSON_NUMBER.pattern, _PASSWORD_WORD.pattern, _STOP.pattern, _LABEL_LINE.pattern,
-            _LINE_START.pattern, _OTHER_NAME.pattern, _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE,
-            _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER, _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD,
-            _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern, _SIGNS.pattern)  # fmt: skip
+PATTERNS = (*value_ends.PATTERNS, COMMAND.pattern, _PASSWORD_WORD.pattern, _OTHER_NAME.pattern,
+            _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE, _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER,
+            _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD, _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern,
+            _SIGNS.pattern, _NUMBERED.pattern, _LONG_OTHER.pattern, _CODE_SIGNS)  # fmt: skip
 
 
 def _is(pattern: str, value: str) -> bool:
@@ -294,6 +168,18 @@ def _is_other_name(name: str) -> bool:
     return _OTHER_NAME.search(name) is not None
 
 
+@lru_cache(maxsize=1 << 10)  # the same names and values come again and again
+def is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool, in_prose: bool) -> bool:
+    """Tell whether the value that a name claims is a secret. `full_name` has the words of it before the match."""
+    is_command = bool(COMMAND.search(name))
+    if not is_command and not is_claiming_name(full_name):
+        return False
+    # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
+    holds_no_code = is_command or name.endswith(">") or name.lstrip().startswith("--")
+    holds_no_code = holds_no_code or (name.endswith("=") and bool(_UPPER_ASSIGNMENT.search(full_name)))
+    return can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
+
+
 def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = False) -> bool:
     """Tell whether a value that a name claims is a secret, judged as a whole.
 
@@ -302,17 +188,37 @@ def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = Fa
     claim = "password" if _PASSWORD_WORD.search(name) or COMMAND.search(name) else "secret"
     value = _ESCAPED.sub(r"\1", value).strip() if is_quoted else value.strip()
     bare = value.strip(_PUNCTUATION)
+    if len(value) >= _LONG_VALUE_CHARS:
+        return _is_long_secret(value)
     if len(value) < 6 or len(bare) < 4 or is_placeholder(value):
         return False
-    if _is_random_letters(bare) or (claim == "password" and _is_passphrase(name, value)):
+    is_password = claim == "password" and (_is_passphrase(name, value) or _NUMBERED.fullmatch(value))
+    if is_password or _is_random_letters(bare):
         return True
-    if _has(_TEMPLATE, value) or _is(_NO_SECRET, value) or (not is_quoted and _has(_EXPRESSION, value)):
-        return False
-    if (claim == "secret" and _is(_PUBLIC_KEY, value)) or (in_prose and _is_said_lightly(value, bare)):
+    if (
+        _has(_TEMPLATE, value)
+        or _is(_NO_SECRET, value)
+        or (not is_quoted and _has(_EXPRESSION, value))
+        or (claim == "secret" and _is(_PUBLIC_KEY, value))
+        or (in_prose and _is_said_lightly(value, bare))
+    ):
         return False
     if len(value.split(maxsplit=1)) > 1:
         return _can_phrase_be_secret(value, claim)
     return _can_password_be_secret(value, bare) if claim == "password" else _is_random(value)
+
+
+def _is_long_secret(value: str) -> bool:
+    """Tell whether a long value is a token, alone or behind a word, and no text, file or code.
+
+    Somewhere in so many characters stands what would make a short value a placeholder, a variable or a pattern.
+    """
+    scheme, _, token = value.rpartition(" ")
+    if (scheme and not scheme.isalpha()) or len(token.split()) > 1:
+        return False
+    if _LONG_OTHER.match(token) or _is(_PUBLIC_KEY, token) or not (_DIGITS.search(token) and _LETTERS.search(token)):
+        return False
+    return compute_entropy(token) >= 2.9 and sum(map(token.count, _CODE_SIGNS)) < len(token) / 7
 
 
 def _is_said_lightly(value: str, bare: str) -> bool:

@@ -7,6 +7,7 @@ expression or a word is taken for it, or code for a value.
 
 import json
 from collections.abc import Callable
+from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
@@ -94,6 +95,42 @@ def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, val
         assert MARKER.fullmatch(sanitized[len(before) : len(sanitized) - len(after)])
 
 
+LONG_TOKENS = {
+    "base64": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    "base64 for addresses": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+    "hex": "0123456789abcdef",
+    "parts": "ABCDEFGHIJabcdefghij0123456789.-_~",
+    "any signs": "".join(chr(code) for code in range(33, 127) if chr(code) not in "\\\"'`<>[{("),
+}
+UNQUOTED = {
+    "dotenv": lambda name, value: f"A=b\n{name}=\0{value}\0\nC=d",
+    "YAML, plain": lambda name, value: f"db:\n  {name}: \0{value}\0\n  port: 1",
+    "a cut line": lambda name, value: f'x\n"{name}": "\0{value}\0',
+}
+
+
+@pytest.mark.parametrize("kind", LONG_TOKENS)
+@pytest.mark.parametrize("size", [300, 999, 1000, 1200, 5000, 100_000])
+def test_a_token_of_any_length_is_masked_whole(kind: str, size: int) -> None:
+    """Fails where a value is read no further than values mostly go, or judged by what any long text has somewhere."""
+    random = Random(size)
+    carriers = {**CARRIERS, **UNQUOTED} if kind != "any signs" else CARRIERS
+    for carrier, write in carriers.items():
+        name, value = random.choice(NAMES), "aB3" + "".join(random.choices(LONG_TOKENS[kind], k=size - 4)) + "9"
+        before, written, after = write(name, value).split("\0")
+        sanitized = Sanitizer().sanitize(before + written + after)
+        assert sanitized.startswith(before) and sanitized.endswith(after), carrier
+        assert MARKER.fullmatch(sanitized[len(before) : len(sanitized) - len(after)]), carrier
+
+
+def test_a_long_value_that_is_no_secret_hides_none() -> None:
+    """Fails if names are skipped up to the end of a value in which a few have been found."""
+    random = Random(7)
+    tokens = ["".join(random.choices(LONG_TOKENS["base64"], k=24)) + "aB3" for _ in range(100)]
+    sanitized = Sanitizer().sanitize("X_AUTH={" + ",".join(f'"token{at}":"{each}"' for at, each in enumerate(tokens)))
+    assert not [token for token in tokens if token in sanitized]
+
+
 # By what a value was once taken for: each between the two marks is redacted whole.
 TAKEN_FOR_ELSE = {
     "a variable": ("CLIENT_SECRET=\0NP2ImJH08HW44$W9L2C\0\nA=b", "api_key = '\0p9e14$paq$DK$q\0'"),
@@ -140,6 +177,11 @@ TAKEN_FOR_ELSE = {
     "the next line": (
         "**Redis password**\n    \x00150a9221-fa68-4b30-b690-c27bcbc2f01a\0\n\nKeep it safe.",
         "Your new github token is:\n\0S5UvYshzJz+9XY++tmYsCs1t7J0=\0\n",
+    ),
+    "a variable's name": (
+        "webapp.ldap.password=\0tigerCat92\0\n",
+        "db_password=\0tigerCat9\0\nA=b",
+        "  password: \0tigerCat92\0\n",
     ),
     "a foreign word": ('"暗証番号": "\0a=;75wAH@o9\0"', "| clave_secreta | \0NlpcokbEUZYBccIdXPBb\0 |"),
     "what a sentence begins with": ("Use `\0EngUXAY3532lem*xERdz\0` as the root password for now.",),
@@ -207,6 +249,11 @@ def test_a_value_that_looks_a_little_like_something_else_is_masked_whole(kind: s
         "import MissingTokenTypeError as MissingTokenTypeError,\n    OAuth2Error as OAuth2Error,\n",
         '"admin-password": "^17.16.8"',
         "this.smtpPassword = smtpPassword;",
+        "self.password=userPass2\n",
+        "    password=userPass2,\n",
+        "password: sha256Utf16,",
+        '"tokens": "' + "function(e,t){return e.foo(t),n.bar=2};" * 40 + '"',
+        '"token": "data:text/plain;base64,' + "QUJDREVGR0g5" * 100 + '"',
         "gpg: key 3EA1EF54CE8B2812: public key imported",
         "name,token,password\nada,none,optional",
         "**Password**\nRequired\n",
