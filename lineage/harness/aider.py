@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import adapter
 from lineage.harness.jsonl import read_bytes
@@ -33,6 +33,8 @@ _BOOKKEEPING = re.compile(
     r"(?:\S*aider(?: |$)|Aider v|Main model: |Models?: |Weak model: |Editor model: |Git repo: |Repo-map: |Tokens: |"
     r"Cost: |Use /help )"
 )
+_COMMAND = re.compile(r"/\w[\w-]* ")
+_LINT = "# Fix any errors below, if possible."
 _HINT = f"name an aider history, `{_NAME}`; `lineage import aider PATH` finds its sessions"
 
 
@@ -117,6 +119,8 @@ class _Reader(adapter.Collector):
     lines: list[str] = field(default_factory=list)
     fence: str = ""
     has_breaks: bool | None = None
+    last_role: str = ""
+    last_text: str = ""
 
     def read_section(self, section: _Section, text: bytes) -> None:
         if section.has_preamble:
@@ -173,10 +177,19 @@ class _Reader(adapter.Collector):
         text = "\n".join(self.lines)
         text = strip_injections(text) if self.role == USER else text.strip("\n").rstrip()
         if text.strip():
-            self.buffer.append(Turn(self.role, text))
+            self.buffer.append(Turn(SYSTEM, text, name="prompt") if self._is_echo(text) else Turn(self.role, text))
+            self.last_role, self.last_text = self.role, text
         elif self.lines:
             self.skip(adapter.NOTES)
         self.role, self.lines, self.fence = "", [], ""
+
+    def _is_echo(self, text: str) -> bool:
+        """Return whether aider wrote a prompt: an answer handed to its editor, a command's words again, a blank."""
+        if self.role != USER:
+            return False
+        is_handed_on = self.last_role == ASSISTANT and text.split() == self.last_text.split()
+        is_repeated = self.last_role == USER and bool(_COMMAND.match(self.last_text)) and self.last_text.endswith(text)
+        return is_handed_on or is_repeated or text == "<blank>" or text.startswith(_LINT)
 
     def _add_status(self, text: str) -> None:
         """Add one of aider's own lines. Its settings are bookkeeping."""

@@ -207,8 +207,12 @@ class _Reader(Collector):
         text = extract_text(content, self.skipped)
         summary = genai.find_snapshot(text)
         if summary is None:
+            rest, attached = genai.split_attachment(text)
+            # Before the prompt, which older readers gave with all of it: the last turn of a capture stays the last.
+            for turn in name_words(attached, message["id"]):
+                yield from self._emit(turn.source_id or "", turn, message)
             typed = extract_text(as_parts(message.get("displayContent")), self.skipped) if text else ""
-            prompt = "\n".join([typed, *genai.list_media_notes(content)]) if typed else text
+            prompt = "\n".join([typed, *genai.list_media_notes(content)]) if typed else rest
             yield from self._emit_text(message, USER, prompt)
             self.seen_texts.add((USER, text.strip()))
         elif (key := f"{message['id']}#compaction") not in self.emitted_ids:

@@ -15,6 +15,7 @@ from lineage.harness import tool_inputs
 from lineage.harness.adapter import REWOUND, UNKNOWN
 from lineage.harness.json_values import JsonObject, as_mapping, as_string, format_media_note, measure_base64
 from lineage.harness.text import format_omission, strip_injections
+from lineage.harness.words import ATTACHMENT
 
 _WRAPPERS = ("session_context", "hook_context", "qwen:user-prompt-submit-context")
 # Around what came from outside, a tool's result for one.
@@ -22,6 +23,9 @@ _UNTRUSTED = ("<untrusted_context>\n", "\n</untrusted_context>")
 # At the start of a line: prose and code may mention the tag.
 _SNAPSHOT = re.compile(r"^[ \t]*<state_snapshot>", re.MULTILINE)
 _SNAPSHOT_END = "</state_snapshot>"
+# Behind a prompt that names files. Files may hold the end too.
+_ATTACHED = re.compile(r"^--- Content from referenced files ---[ \t]*$", re.MULTILINE)
+_ATTACHED_END = "\n--- End of content ---"
 # Base64 of images in results, in every field that a tool chose.
 _BLOB = re.compile(r'(?<=")[A-Za-z0-9+/=_-]{256,}(?=")')
 
@@ -56,6 +60,16 @@ def extract_text(parts: Iterable[Any], skipped: Counter[str]) -> str:
         else:
             texts.append(_strip_wrappers(text))
     return strip_injections("\n".join(text for text in texts if text)).strip("\n")
+
+
+def split_attachment(text: str) -> tuple[str, list[Turn]]:
+    """Return a prompt as it was typed, and the turn of the files' content behind it."""
+    start = _ATTACHED.search(text)
+    if start is None:
+        return text, []
+    content, _, rest = text[start.end() :].rpartition(_ATTACHED_END)
+    content, rest = (content, rest) if content else (rest, "")
+    return f"{text[: start.start()]}{rest}".strip("\n"), [ATTACHMENT._replace(text=content.strip("\n"))]
 
 
 def list_media_notes(parts: Iterable[Any]) -> list[str]:

@@ -16,7 +16,7 @@ from lineage.harness.adapter import BOOKKEEPING, NOTES, UNFINISHED, UNKNOWN, Col
 from lineage.harness.json_values import JsonObject, as_list, as_mapping, as_string, format_media_note, parse_epoch
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
-from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons, name_words
+from lineage.harness.words import ATTACHMENT, INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons, name_words
 
 REVERTED = "reverted"
 
@@ -94,6 +94,7 @@ def _kind(message: JsonObject) -> str:
 @dataclass(slots=True)
 class _Reader(Collector):
     trigger: str | None = None
+    is_prompt: bool = False
 
     def add_message(self, message: JsonObject, *, is_working: bool) -> None:
         """Add a message; of an unfinished last one (`is_working`) only the parts before the unfinished one."""
@@ -120,6 +121,8 @@ class _Reader(Collector):
         if kind == ASSISTANT:
             self.note_model(as_string(body.get("modelID")) or as_mapping(body.get("model")).get("id"))
         is_summary = kind == ASSISTANT and body.get("summary") is True
+        # Without a part of a person's the whole message is OpenCode's.
+        self.is_prompt = kind == USER and not all(as_mapping(part).get("synthetic") for part in parts)
         for index, part in enumerate(parts):
             if is_working and _is_in_progress(as_mapping(part), last=index == len(parts) - 1):
                 self.skipped[UNFINISHED] += len(parts) - index
@@ -137,7 +140,11 @@ class _Reader(Collector):
     def _turns_of(self, role: str, part: JsonObject, at: str | None) -> Iterator[Turn]:
         kind, source_id = as_string(part.get("type")), as_string(part.get("id")) or None
         at = parse_epoch(as_mapping(part.get("time")).get("start")) or at
-        if kind in ("text", "reasoning"):
+        if kind == "text" and self.is_prompt and part.get("synthetic"):
+            # What OpenCode put beside a prompt: the content of a file that it names, for one.
+            turn = ATTACHMENT._replace(text=strip_injections(as_string(part.get("text"))), at=at)
+            yield from self.keep_text(next(name_words([turn], source_id)), NOTES)
+        elif kind in ("text", "reasoning"):
             if text := self._extract_text(role, part):
                 yield Turn(role, text, at, thinking=kind == "reasoning", source_id=source_id)
         elif kind == "tool":

@@ -60,6 +60,7 @@ class _Reader(Collector):
     title: str | None = None
     calls: dict[str, str] = field(default_factory=dict)
     questions: dict[str, Any] = field(default_factory=dict)
+    attached: list[Turn] = field(default_factory=list)
     visible_counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -82,6 +83,9 @@ class _Reader(Collector):
             self.note_branch(record.get("gitBranch"))
             at = self.record_time(record.get("timestamp"))
             turns = list(self._turns_of(kind, record, at))
+            # Before the prompt, which older readers gave with all of it: the last turn of a capture stays the last.
+            self.append_words(self.attached, at, uuid)
+            self.attached = []
             self.append(turns, at, uuid)
             if kind == "assistant" and not turns:
                 self.skip(BOOKKEEPING)
@@ -114,8 +118,11 @@ class _Reader(Collector):
         # `displayText` is the typed text if a hook, a file or the harness added to it.
         typed = as_string(payload.get("displayText"))
         if typed.strip() and (isinstance(payload.get("hookContext"), str) or record.get("subtype")):
+            _, self.attached = genai.split_attachment(extract_text(content, Counter()))
             content = [typed, *genai.list_media_notes(content)]
-        return self.keep_text(Turn(USER, extract_text(content, self.skipped)), NOTES)
+        text, attached = genai.split_attachment(extract_text(content, self.skipped))
+        self.attached = self.attached or attached
+        return self.keep_text(Turn(USER, text), NOTES)
 
     def _assistant(self, record: dict[str, Any], content: list[Any]) -> Iterator[Turn]:
         self.note_model(record.get("model"))

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
-from lineage.core.format.turns import SAID, SYSTEM, USER, Turn
+from lineage.core.format.turns import SAID, SYSTEM, TOOL, USER, Turn
 from lineage.harness.json_values import as_list, as_mapping, as_string, decode_json
 
 INTERRUPTION = Turn(SYSTEM, "The user interrupted.", name="interruption")
 QUESTION_TOOLS = frozenset({"ask_user", "ask_user_question", "question", "request_user_input"})
 """The tools of harnesses that put a question to the person."""
+
+ATTACHMENT = Turn(TOOL, "", name="attachment")
+"""What a harness put beside a prompt: the content of the files that it names, and the like."""
 
 _REFUSAL = re.compile(
     r"(?:\AThe user rejected permission to use this specific tool call with the following feedback: "

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, assign_ids
 from lineage.errors import TranscriptError
 from lineage.harness import aider
 from lineage.harness.adapter import SessionLocation
@@ -293,3 +293,26 @@ def test_found_lists_the_sessions_of_every_history_in_order(tmp_path: Path) -> N
     assert [(item.session or "none")[:19] for item in listed] == ["aider-2026-10-02-09", "aider-2026-10-02-11", "none"]
     assert listed[2] == SessionLocation(tmp_path / "b/.aider.chat.history.md")
     assert list(discover(tmp_path / "nowhere")) == []
+
+
+# What aider logs as a prompt
+
+
+@pytest.mark.parametrize(
+    ("history", "roles"),
+    [
+        ("#### Plan it  \n\nDo a.\n\nThen b.\n\n> Edit? y  \n\n#### Do a.  \n####   \n#### Then b.  \n\n", "uats"),
+        ("#### /ask What is it?  \n\n#### What is it?  \n\nA reader.\n\n#### What is it?  \n\n", "usau"),
+        ("#### <blank>  \n\n#### Fix it  \n\n", "su"),
+        ("#### /lint  \n\n#### # Fix any errors below, if possible.  \n####   \n#### a.py:1  \n\n", "us"),
+        ("#### Fix it  \n\n#### Fix it  \n\n", "uu"),
+        ("#### /run  \n\n#### run  \n\n", "uu"),
+    ],
+    ids=["a plan for its editor", "a command's words", "nothing", "a linter's errors", "twice", "no command's words"],
+)  # fmt: skip
+def test_what_aider_hands_on_is_nobodys_words_and_keeps_its_id(history: str, roles: str, reader: Reader) -> None:
+    turns = reader(history).turns
+    assert "".join(turn.role[0] for turn in turns) == roles
+    spoken = [turn._replace(role=USER, name="") for turn in turns]
+    assert [turn.id for turn in assign_ids(turns, "t")] == [turn.id for turn in assign_ids(spoken, "t")]
+    assert {turn.name for turn in turns if turn.role == SYSTEM} <= {"prompt"}

@@ -313,6 +313,29 @@ def test_what_was_typed_stands_for_what_the_model_got(reader: Reader) -> None:
     assert list_messages(capture) == [(USER, f"Fix @a.py\n{NOTE}")]
 
 
+@pytest.mark.parametrize("more", [{}, {"displayContent": [make_text("Fix @a.py")]}], ids=["older", "newer"])
+def test_the_content_of_files_that_a_prompt_names_is_nobodys_words(reader: Reader, more: Record) -> None:
+    """It stands before the prompt: older readers gave it with the prompt, so the prompt stays a capture's last turn."""
+    file = "import os\n--- End of content ---\nprint()"
+    content = [
+        make_text("Fix @a.py"), make_text("\n--- Content from referenced files ---"),
+        make_text("\nContent from @a.py:\n"), make_text(file), make_text("\n--- End of content ---"),
+    ]  # fmt: skip
+    capture = reader(make_message("q", "user", content, **more), make_message("q", "user", content, **more))
+    assert [(turn.role, turn.name, turn.source_id) for turn in capture.turns] == [
+        (TOOL, "attachment", "q#said-1"),
+        (USER, "", "q"),
+    ]
+    assert "Content from @a.py:" in capture.turns[0].text
+    assert file in capture.turns[0].text
+    assert capture.turns[1].text == "Fix @a.py"
+
+
+def test_a_prompt_may_speak_of_files_content(reader: Reader) -> None:
+    words = "What is `--- Content from referenced files ---` for?"
+    assert list_messages(reader(make_user_message("q", words))) == [(USER, words)]
+
+
 def test_what_hooks_append_to_a_result_goes(reader: Reader) -> None:
     given = [make_response(output="ok\n\n<hook_context>note</hook_context>")]
     assert reader(make_model_message("g", toolCalls=[make_tool_call(given, "success")])).turns[1].text == "ok"

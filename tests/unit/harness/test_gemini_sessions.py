@@ -53,7 +53,7 @@ def reader(tmp_path: Path) -> Reader:
         (ORPHAN, 9, {"bookkeeping": 8, "harness notes": 2, "replayed": 2, "rewound": 1}),
         (LEGACY, 5, {"bookkeeping": 1}),
         (SUB_AGENT, 1, {"bookkeeping": 1}),
-        (RICH, 17, {"bookkeeping": 6, "harness notes": 5, "replayed": 5, "rewound": 1}),
+        (RICH, 18, {"bookkeeping": 6, "harness notes": 5, "replayed": 5, "rewound": 1}),
         (
             DATA / "damaged/torn.jsonl",
             9,

@@ -30,7 +30,6 @@ from tests.support.opencode import (
 
 DATA = Path(__file__).parents[2] / "data/opencode"
 V1, V2, EXPORT = (DATA / name for name in ("opencode-v1.db", "opencode-v2.db", "export-v1.json"))
-
 # The samples as a whole
 
 
@@ -38,6 +37,7 @@ def test_a_session_reads_the_same_from_the_database_the_export_and_the_tree(tmp_
     capture = read(V1, "ses_main01")
     assert [(turn.role, turn.name, turn.input or turn.text) for turn in capture.turns] == [
         (USER, "", "Fix the reader"),
+        (TOOL, "attachment", "Called the Read tool ..."),
         (USER, "", "[image image/png, 70 bytes left out]"),
         (ASSISTANT, "", "Look first."),
         (ASSISTANT, "read", "reader.py"),
@@ -50,7 +50,7 @@ def test_a_session_reads_the_same_from_the_database_the_export_and_the_tree(tmp_
     ]
     assert [turn.text for turn in capture.turns if turn.thinking] == ["Look first."]
     assert [turn.text for turn in capture.turns if turn.error] == ["exit 1"]
-    assert capture.skipped == {"bookkeeping": 4, "harness notes": 1}
+    assert capture.skipped == {"bookkeeping": 4}
     assert read(EXPORT) == capture
     assert read(write_tree(tmp_path, json.loads(EXPORT.read_bytes()))) == capture
 
@@ -62,7 +62,7 @@ def test_the_sample_session_says_what_it_was() -> None:
     assert (capture.models, capture.branches) == (("claude-opus-5",), ())
     assert (capture.parent_session, capture.forked_from) == (None, None)
     summary = "Goal: fix reader. Done: patch."
-    assert capture.compactions == (CompactionRecord(summary, 9, "2026-10-02T09:00:02.001Z", "auto"),)
+    assert capture.compactions == (CompactionRecord(summary, 10, "2026-10-02T09:00:02.001Z", "auto"),)
 
 
 def test_the_sample_of_the_second_schema_reads_as_it_went() -> None:
@@ -83,10 +83,10 @@ def test_the_sample_of_the_second_schema_reads_as_it_went() -> None:
 @pytest.mark.parametrize(
     ("path", "session", "turns", "skipped"),
     [
-        (V1, "ses_main01", 10, {"bookkeeping": 4, "harness notes": 1}),
+        (V1, "ses_main01", 11, {"bookkeeping": 4}),
         (V1, "ses_child01", 0, {}),
         (V2, "ses_v2main", 6, {"bookkeeping": 1, "harness notes": 1}),
-        (EXPORT, None, 10, {"bookkeeping": 4, "harness notes": 1}),
+        (EXPORT, None, 11, {"bookkeeping": 4}),
     ],
 )
 def test_what_each_sample_holds(path: Path, session: str | None, turns: int, skipped: Record) -> None:

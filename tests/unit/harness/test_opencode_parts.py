@@ -72,7 +72,7 @@ def test_a_part_is_a_turn_with_its_id_and_time(reader: Reader) -> None:
 def test_what_the_harness_wrote_into_a_prompt_is_a_note(reader: Reader) -> None:
     capture = reader(
         make_user_message(
-            make_text("Called the Read tool", synthetic=True), make_text("<system-reminder>x</system-reminder>")
+            make_text("Continue", synthetic=True), make_text("<system-reminder>x</system-reminder>", synthetic=True)
         ),
         make_user_message(
             make_text("<lineage-context>\nold\n</lineage-context>\nFix it"),
@@ -82,6 +82,25 @@ def test_what_the_harness_wrote_into_a_prompt_is_a_note(reader: Reader) -> None:
     )
     assert list_messages(capture) == [(USER, "Fix it")]
     assert capture.skipped == {"bookkeeping": 1, "harness notes": 3}
+
+
+def test_what_the_harness_read_for_a_prompt_is_kept_and_nobodys_words(reader: Reader) -> None:
+    capture = reader(
+        make_user_message(
+            make_text("Fix @a.py"),
+            make_text("Called the Read tool", synthetic=True),
+            make_text("import os\n<system-reminder>x</system-reminder>", synthetic=True),
+            make_text("<system-reminder>x</system-reminder>", synthetic=True),
+        ),
+        make_assistant_message(make_text("Done.")),
+    )
+    assert [(turn.role, turn.name, turn.text, turn.source_id) for turn in capture.turns] == [
+        (USER, "", "Fix @a.py", "prt_1_1"),
+        (TOOL, "attachment", "Called the Read tool", "prt_1_2#said-1"),
+        (TOOL, "attachment", "import os", "prt_1_3#said-1"),
+        (ASSISTANT, "", "Done.", "prt_2_1"),
+    ]
+    assert capture.skipped == {"harness notes": 1}
 
 
 @pytest.mark.parametrize(

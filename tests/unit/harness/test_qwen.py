@@ -283,6 +283,14 @@ def test_what_no_person_typed_is_no_prompt(envelope: Record, reader: Reader) -> 
     assert capture.skipped == {"harness notes": 1}
 
 
+@pytest.mark.parametrize("typed", ["", "Fix @a.py"], ids=["older", "newer"])
+def test_the_content_of_files_that_a_prompt_names_is_nobodys_words(typed: str, reader: Reader) -> None:
+    given = "Fix @a.py\n\n--- Content from referenced files ---\n\nimport os\n--- End of content ---"
+    capture = reader(make_user(given, systemPayload={"displayText": typed, "hookContext": ""}), make_user("And now?"))
+    assert list_texts(capture) == [(TOOL, "import os"), (USER, "Fix @a.py"), (USER, "And now?")]
+    assert [turn.source_id for turn in capture.turns] == ["u1#said-1", "u1", "u2"]
+
+
 @pytest.mark.parametrize(
     "envelope", [{}, {"provenance": "real_user"}, {"subtype": None}, {"subtype": "realtime_message"}], ids=str
 )
