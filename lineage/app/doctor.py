@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks
-from lineage.app.locations import load_settings, open_documents, open_store
+from lineage.app.locations import detect_machine, load_settings, open_documents, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base.plural import pluralize
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable
+from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.installing import HookStatus
 from lineage.installing.status import HARMLESS_HINT
 from lineage.store.modes import find_exposed
@@ -35,12 +36,14 @@ class DoctorReport:
     """The state of hooks on this machine, and the problems; the field names are JSON keys.
 
     `events` has each harness's last event and its time. `on_path` is whether `lineage` is on PATH, as plug-ins need it.
+    `unread` names sessions of agents that lineage can't read: nothing is to be mended there.
     """
 
     harnesses: list[HookStatus]
     events: dict[str, str]
     on_path: bool
     findings: list[DoctorFinding]
+    unread: list[UnreadStore]
 
 
 def examine(root: Path) -> DoctorReport:
@@ -59,7 +62,9 @@ def examine(root: Path) -> DoctorReport:
         Sanitizer()
     except EngineMissing as error:  # first: without the engine nothing is captured
         findings.insert(0, DoctorFinding("redaction", error.message, error.hint))
-    return DoctorReport(statuses, events, shutil.which("lineage") is not None, findings)
+    machine = detect_machine()
+    unread = list_unread_stores(machine.home, machine.environment)
+    return DoctorReport(statuses, events, shutil.which("lineage") is not None, findings, unread)
 
 
 def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:

@@ -10,6 +10,7 @@ from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
+from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.pipeline.ingest import history_import
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
@@ -43,6 +44,14 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
         paths=tuple(map(Path, paths)),
         jobs=jobs or min(os.cpu_count() or 1, _MAX_JOBS),
     )
+
+
+def list_unread(request: ImportRequest) -> list[UnreadStore]:
+    """Return what agents keep that lineage can't read, of the requested harnesses; of named paths nothing is said."""
+    stores = list_unread_stores(request.histories.home, request.histories.environment)
+    is_all = request.harnesses == tuple(sorted(ADAPTERS))
+    own = [store for store in stores if is_all or store.agent.lower().startswith(request.harnesses)]
+    return [] if request.paths else own
 
 
 def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:

@@ -14,6 +14,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
+from lineage.harness.unread import list_unread_stores
 from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, sweep
 from lineage.pipeline.search.embeddings import embed_pending
@@ -61,12 +62,15 @@ def _take_inherited_lock(root: Path) -> AbstractContextManager[object] | None:
 
 def drain_and_sweep(root: Path, *, idle_minutes: int) -> SweepResult:
     """Drain the hook queue, then capture sessions that ended without an event."""
+    machine = detect_machine()
 
     def run_both(ws: Workspace) -> SweepResult:
-        drain(ws, detect_machine())
+        drain(ws, machine)
         return sweep(ws, detect_machine(), idle_minutes=idle_minutes)
 
-    return run_in_workspace(root, run_both)
+    result = run_in_workspace(root, run_both)
+    result.unread += list_unread_stores(machine.home, machine.environment)
+    return result
 
 
 def _run_rounds(root: Path, private: LocalStore, deadline: float) -> list[DrainResult]:

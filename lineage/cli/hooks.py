@@ -175,5 +175,7 @@ def doctor(root: Path, as_json: bool) -> int:
         print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
     for finding in report.findings:
         print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
+    for store in report.unread:
+        print_text(store.describe())
     print_text(pluralize(len(report.findings), "finding") if report.findings else "no problems found")
     return FindingsReported.exit_code if report.findings else 0

@@ -10,6 +10,7 @@ import click
 from lineage.app import history_import
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text, show_stages
+from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.ingest.import_sources import SourceCount, count_sources
 
@@ -39,26 +40,30 @@ def command(
       lineage import claude-code ~/.claude/projects/demo --jobs 1
     """
     request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
+    unread = history_import.list_unread(request)
     if dry_run:
         counts = count_sources(request)
-        return print_result({"dry_run": True, "harnesses": counts}, lambda: _print_counts(counts), as_json=as_json)
+        value = {"dry_run": True, "harnesses": counts, "unread": unread}
+        return print_result(value, lambda: _print_counts(counts, unread), as_json=as_json)
     with show_stages() as progress:
         imports = history_import.import_history(root, request, progress)
-    value = {"dry_run": False, "harnesses": list(map(_as_json, imports))}
-    return print_result(value, lambda: _print_result(imports), as_json=as_json)
+    value = {"dry_run": False, "harnesses": list(map(_as_json, imports)), "unread": unread}
+    return print_result(value, lambda: _print_result(imports, unread), as_json=as_json)
 
 
 def _as_json(result: HistoryImport) -> dict[str, Any]:
     return {**asdict(result), "problems": [{"path": path, "problem": what} for path, what in result.problems]}
 
 
-def _print_counts(counts: Sequence[SourceCount]) -> None:
+def _print_counts(counts: Sequence[SourceCount], unread: Sequence[UnreadStore]) -> None:
     for count in counts:
         print_text(f"{count.harness:12} {count.sources} sources, {_format_size(count.bytes)}")
+    for store in unread:
+        print_text(store.describe())
     print_text("nothing was written" if counts else _NO_HISTORY)
 
 
-def _print_result(imports: Sequence[HistoryImport]) -> None:
+def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore]) -> None:
     for result in imports:
         print_text(
             f"{result.harness:12} {result.sources} sources: {result.captured} sessions captured,"
@@ -73,6 +78,8 @@ def _print_result(imports: Sequence[HistoryImport]) -> None:
             print_text("    skipped records: " + format_counts(result.skipped))
         for path, what in result.problems:
             print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
+    for store in unread:
+        print_text(store.describe())
     if not imports:
         print_text(_NO_HISTORY)
 

@@ -49,6 +49,8 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
         print_text(f"captured: session {token}")
     for session, why in result.failed:
         print_text(f"failed: {session}: {why}")
+    for store in result.unread:
+        print_text(store.describe())
     captured = pluralize(len(result.captured), "session")
     print_text(
         f"{captured} captured, {result.unchanged} unchanged, {result.waiting} still being written,"

@@ -27,6 +27,22 @@ def test_where_nothing_is_wrong_it_says_so(lineage: LineageCommand) -> None:
     assert "no problems found" in done.out
 
 
+def test_sessions_that_lineage_cannot_read_are_named_and_no_finding(lineage: LineageCommand, home: Path) -> None:
+    chat = home / ".cursor/chats/a/1/store.db"
+    chat.parent.mkdir(parents=True)
+    chat.write_bytes(b"")
+    line = f"Cursor: 1 chat in {home}/.cursor/chats, which lineage doesn't read"
+    done = lineage("doctor")
+    assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
+    for words in (("sweep",), ("import", "cursor"), ("import", "all"), ("import", "all", "--dry-run")):
+        assert line in lineage(*words).out
+        assert lineage(*words, "--json").json["unread"] == [
+            {"agent": "Cursor", "path": f"{home}/.cursor/chats", "count": 1, "noun": "chat"}
+        ]
+    assert "Cursor" not in lineage("import", "codex").out
+    assert "Cursor" not in lineage("import", "cursor", str(home)).out
+
+
 def test_installed_hooks_and_their_last_event_are_shown(lineage: LineageCommand, home: Path) -> None:
     (home / ".claude").mkdir()
     assert lineage("hooks", "install", "claude-code").code == 0

@@ -20,6 +20,7 @@ from lineage.extraction.digests import build_digest
 from lineage.harness import ADAPTERS, hook_formats, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload, find_ignore_reason, parse_hook_payload
 from lineage.harness.projects import resolve_project
+from lineage.harness.unread import UnreadStore
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest import locate_transcript as transcripts
@@ -231,13 +232,17 @@ def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path:
 
 @dataclass(slots=True)
 class SweepResult:
-    """`captured` tokens, `failed` (session, reason), counts; `waiting` are in use, `gone` have no transcript."""
+    """`captured` tokens, `failed` (session, reason), counts; `waiting` are in use, `gone` have no transcript.
+
+    `unread` names sessions of agents that lineage can't read, for a sweep that a person asked for.
+    """
 
     captured: list[str] = field(default_factory=list)
     unchanged: int = 0
     waiting: int = 0
     gone: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
+    unread: list[UnreadStore] = field(default_factory=list)
 
 
 def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
