@@ -1,19 +1,28 @@
 """Composition of `lineage import`: this machine's histories, the number of processes, the workspace."""
 
+import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from lineage.app.locations import detect_machine
+from lineage.app.locations import STATE_FOLDER, detect_machine, open_private_store, open_store
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
+from lineage.documents import Documents
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
 from lineage.harness.unread import UnreadStore, list_unread_stores
+from lineage.index import SqliteIndex
 from lineage.pipeline.ingest import history_import
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
+from lineage.store import LocalStore
+from lineage.store.overlay import OverlayStore
+from lineage.telemetry import Telemetry
+from lineage.workspace.workspace import Workspace
 
 ALL = "all"
 _MAX_JOBS = 4
@@ -54,9 +63,45 @@ def list_unread(request: ImportRequest) -> list[UnreadStore]:
     return [] if request.paths else own
 
 
-def import_history(root: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:
-    """Import into the workspace, made if it is missing. Raises as the use case does."""
+def import_history(
+    root: Path, request: ImportRequest, progress: StageProgress, *, dry_run: bool = False
+) -> tuple[HistoryImport, ...]:
+    """Import into the workspace, made if it is missing. Raises as the use case does.
+
+    `dry_run` does all of it in a folder of its own in front of the workspace, which stays as it is: so it counts what
+    the import would.
+    """
+    if dry_run:
+        with TemporaryDirectory(prefix="lineage-import-") as name:
+            return _rehearse(root, Path(name), request, progress)
     opened = partial(open_workspace, root, use_model=False)  # thousands of sessions, and the same files each time
     return run_in_workspace(
         root, lambda ws: history_import.import_history(ws, opened, request, progress), create=True, writes=True
+    )
+
+
+def _rehearse(root: Path, folder: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:
+    exists = open_store(root).exists()
+    opened = partial(_open_rehearsal, root if exists else folder / "missing", folder)
+
+    def run(ws: Workspace) -> tuple[HistoryImport, ...]:
+        return history_import.import_history(ws, opened, request, progress)
+
+    if exists:
+        return run_in_workspace(root, run, needs_index=False)
+    with contextlib.closing(opened()) as ws:
+        return run(ws)
+
+
+def _open_rehearsal(root: Path, folder: Path) -> Workspace:
+    """Return the workspace with everything that is written, rows and counters too, in another folder."""
+    ws = open_workspace(root, create=True, use_model=False)
+    private = open_private_store(folder)
+    return replace(
+        ws,
+        documents=Documents(OverlayStore(LocalStore(folder), open_store(root)), private),
+        index=SqliteIndex(folder / STATE_FOLDER / "index.db"),
+        telemetry=Telemetry(folder / STATE_FOLDER / "runtime.db"),
+        vector_file=None,
+        embedding=None,
     )

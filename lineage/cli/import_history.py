@@ -10,9 +10,9 @@ import click
 from lineage.app import history_import
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text, show_stages
+from lineage.core.base.plural import pluralize
 from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
-from lineage.pipeline.ingest.import_sources import SourceCount, count_sources
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -20,7 +20,7 @@ _NO_HISTORY = "no harness keeps a history on this machine: name one, and where i
 @options.command("import")
 @click.argument("harness", metavar="HARNESS")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--dry-run", is_flag=True, help="Count sources and their bytes; read and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Count what would come; write nothing. Takes as long as the import.")
 @click.option("--jobs", type=click.IntRange(1, 32), metavar="N", help="How many processes; by default up to four.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent that they belong to."
@@ -41,35 +41,26 @@ def command(
     """
     request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
     unread = history_import.list_unread(request)
-    if dry_run:
-        counts = count_sources(request)
-        value = {"dry_run": True, "harnesses": counts, "unread": unread}
-        return print_result(value, lambda: _print_counts(counts, unread), as_json=as_json)
     with show_stages() as progress:
-        imports = history_import.import_history(root, request, progress)
-    value = {"dry_run": False, "harnesses": list(map(_as_json, imports)), "unread": unread}
-    return print_result(value, lambda: _print_result(imports, unread), as_json=as_json)
+        imports = history_import.import_history(root, request, progress, dry_run=dry_run)
+    value = {"dry_run": dry_run, "harnesses": list(map(_as_json, imports)), "unread": unread}
+    return print_result(value, lambda: _print_result(imports, unread, dry_run=dry_run), as_json=as_json)
 
 
 def _as_json(result: HistoryImport) -> dict[str, Any]:
     return {**asdict(result), "problems": [{"path": path, "problem": what} for path, what in result.problems]}
 
 
-def _print_counts(counts: Sequence[SourceCount], unread: Sequence[UnreadStore]) -> None:
-    for count in counts:
-        print_text(f"{count.harness:12} {count.sources} sources, {_format_size(count.bytes)}")
-    for store in unread:
-        print_text(store.describe())
-    print_text("nothing was written" if counts else _NO_HISTORY)
-
-
-def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore]) -> None:
+def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore], *, dry_run: bool) -> None:
     for result in imports:
         print_text(
-            f"{result.harness:12} {result.sources} sources: {result.captured} sessions captured,"
+            f"{result.harness:12} {pluralize(result.sources, 'source')}, {result.bytes / 1_000_000:.1f} MB:"
+            f" {pluralize(result.captured, 'session')} {'to capture' if dry_run else 'captured'},"
             f" {result.unchanged} unchanged, {result.refused} refused, {result.empty} empty, {result.failed} failed;"
-            f" {result.turns} turns, {result.compactions} compactions"
+            f" {pluralize(result.turns, 'turn')}, {pluralize(result.compactions, 'compaction')}"
         )
+        if result.sub_agents or result.private:
+            print_text(f"    of them of sub-agents {result.sub_agents}, private {result.private}")
         if result.unread or result.copies:
             print_text(f"    not read again {result.unread}, copies {result.copies}")
         if result.unsummarized:
@@ -82,7 +73,5 @@ def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore
         print_text(store.describe())
     if not imports:
         print_text(_NO_HISTORY)
-
-
-def _format_size(size: int) -> str:
-    return f"{size / 1_000_000:.1f} MB" if size >= 100_000 else f"{size / 1000:.1f} kB"
+    elif dry_run:
+        print_text("nothing was written")

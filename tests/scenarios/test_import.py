@@ -388,7 +388,7 @@ class TestDryRun:
         size = sum(path.stat().st_size for path in folder.rglob("*.jsonl")) - sum(
             path.stat().st_size for path in folder.rglob("agent-acompact-*")
         )
-        assert expected == {"harness": "claude-code", "sources": 3, "bytes": size}
+        assert (expected["harness"], expected["sources"], expected["bytes"]) == ("claude-code", 3, size)
 
     def test_it_counts_what_is_known_already_too(self, lineage: LineageCommand, tmp_path: Path) -> None:
         folder = history(tmp_path / "kept", 3)
@@ -397,8 +397,39 @@ class TestDryRun:
         before = everything(lineage.root)
         shown = lineage("import", "claude-code", str(folder), "--dry-run").out
         assert "3 sources, " in shown
+        assert "2 sessions to capture, 1 unchanged" in shown
         assert "nothing was written" in shown
         assert everything(lineage.root) == before
+        assert "1 source, " in lineage("import", "claude-code", str(first), "--dry-run").out
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_over_all_harnesses_it_counts_what_the_import_then_brings(
+        self, lineage: LineageCommand, home: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+    ) -> None:
+        for harness, place in HOMES.items():
+            shutil.copytree(DATA / harness, home / place, dirs_exist_ok=True)
+        (home / ".codex" / "sessions" / "rollout-2026-10-02T12-00-00-torn.jsonl").write_bytes(b"\x00no record\n")
+        monkeypatch.setenv("AIDER_CHAT_HISTORY_FILE", str(DATA / "aider" / ".aider.chat.history.md"))
+        lineage.end_sample("--private", path=SAMPLE, session=SESSION)
+        lineage("import", "pi", "--jobs", "1")
+        removed = next(a.session_id for a in transcripts(lineage.root) if a.harness == "pi")
+        lineage("remove", removed, "--yes")
+
+        def run(*more: str) -> list[dict[str, Any]]:
+            done = lineage("import", "all", "--jobs", jobs, "--json", *more)
+            assert done.code == 0, done
+            return list(done.json["harnesses"])
+
+        before = files(lineage.root)
+        planned = run("--dry-run")
+        assert files(lineage.root) == before
+        done = run()
+        assert planned == done
+        assert {report["harness"] for report in done} == {*HOMES, "aider"}
+        totals = {key: sum(report[key] for report in done) for key in done[0] if isinstance(done[0][key], int)}
+        kinds = ("captured", "turns", "unchanged", "refused", "sub_agents", "failed", "empty", "copies", "compactions")
+        assert [kind for kind in kinds if not totals[kind] and kind != "failed"] == []
+        assert any(report["problems"] for report in done)
 
     def test_a_file_of_many_sessions_is_counted_once(self, lineage: LineageCommand) -> None:
         path = DATA / "opencode" / "opencode-v1.db"

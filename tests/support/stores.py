@@ -11,6 +11,7 @@ from lineage.documents.archive.archived_store import ArchivedStore
 from lineage.documents.archive.archives import Archives
 from lineage.store import LocalStore, Store, helpers
 from lineage.store import acquire_lease as lease_function
+from lineage.store.overlay import OverlayStore
 from tests.support.engines import create_bucket
 from tests.support.memory_store import MemoryStore
 
@@ -18,6 +19,7 @@ OPENERS: dict[str, Callable[[Path], Store]] = {
     "local": LocalStore,
     "private": lambda folder: LocalStore(folder / "state", locks=folder / "state" / "locks", private=True),
     "memory": lambda folder: MemoryStore(),
+    "overlay": lambda folder: OverlayStore(LocalStore(folder / "front"), LocalStore(folder / "behind")),
     "archived": lambda folder: ArchivedStore(LocalStore(folder), Archives(LocalStore(folder))),
 }
 

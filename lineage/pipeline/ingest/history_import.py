@@ -44,14 +44,16 @@ _CHUNK = 4 * _LANES  # sessions that a process takes at once: enough for its lan
 class HistoryImport:
     """The import of one harness's history, as counts.
 
-    `sources`: all files or records; `unread`: those unchanged since the last import; `copies`: those without a turn of
-    their own. Sessions are `captured`, `unchanged`, `refused` (removed), `empty` (without a turn) or `failed`. `turns`
-    and `compactions` were captured now; `unsummarized` compactions have no readable summary. `problems` are (path,
-    reason); `skipped` counts records that are no turns, by reason.
+    `sources`: all files or records, of `bytes`; `unread`: those unchanged since the last import; `copies`: those
+    without a turn of their own. Sessions are `captured`, `unchanged`, `refused` (removed), `empty` (without a turn) or
+    `failed`. `turns` and `compactions` were captured now; of the captured sessions `sub_agents` are those of
+    sub-agents, `private` those that stay private; `unsummarized` compactions have no readable summary. `problems` are
+    (path, reason); `skipped` counts records that are no turns, by reason.
     """
 
     harness: str
     sources: int
+    bytes: int
     unread: int
     copies: int
     captured: int
@@ -60,6 +62,8 @@ class HistoryImport:
     empty: int
     failed: int
     turns: int
+    sub_agents: int
+    private: int
     compactions: int
     unsummarized: int
     problems: tuple[tuple[str, str], ...]
@@ -120,6 +124,8 @@ class SessionImportResult:
     turns: int = 0
     compactions: int = 0
     unsummarized: int = 0
+    is_sub_agent: bool = False
+    is_private: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
@@ -236,6 +242,10 @@ def _capture_source(
     else:
         captured = capture_session(ws, request, reading.capture)
         result.turns += captured.turns
+        if captured.status == CAPTURED:
+            session = load_session(ws, request.token)
+            result.is_private = session.is_private()
+            result.is_sub_agent = bool(session.manifest and session.manifest.parent_session)
         result.update_status(EMPTY if captured.reason == EMPTY else captured.status)
     counts = capture_recorded_compactions(ws, payload, request.token, reading.capture, reading.at)
     result.compactions += counts.captured
@@ -264,6 +274,7 @@ def _summarize_harness(harness: str, survey: HistorySurvey, results: Iterable[Se
     return HistoryImport(
         harness=harness,
         sources=len(sources),
+        bytes=sum({source.path: source.size for source in sources}.values()),  # a file may hold many sessions
         unread=len(unchanged),
         copies=sum(result.copies for result in own),
         captured=statuses[CAPTURED],
@@ -272,6 +283,8 @@ def _summarize_harness(harness: str, survey: HistorySurvey, results: Iterable[Se
         empty=statuses[EMPTY],
         failed=statuses[FAILED],
         turns=sum(result.turns for result in own),
+        sub_agents=sum(result.is_sub_agent for result in own),
+        private=sum(result.is_private for result in own),
         compactions=sum(result.compactions for result in own),
         unsummarized=sum(result.unsummarized for result in own),
         problems=(*problems, *(problem for result in own for problem in result.problems)),

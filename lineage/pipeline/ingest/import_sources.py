@@ -73,15 +73,6 @@ class ImportSource:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceCount:
-    """The number of a harness's sources, and the size of their files in bytes."""
-
-    harness: str
-    sources: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class SourceSummary:
     """The identity of a source's session, or the `problem` of an unreadable one."""
 
@@ -114,17 +105,6 @@ class HistorySurvey:
     unchanged: Mapping[ImportSource, str]
     groups: tuple[SessionSources, ...]
     problems: tuple[tuple[str, str, str], ...] = field(default=())
-
-
-def count_sources(import_request: ImportRequest) -> tuple[SourceCount, ...]:
-    """Count the sources of an import without reading them."""
-    sources = list(_find_sources(import_request))
-    counts = []
-    for harness in _list_present(import_request):
-        own = [source for source in sources if source.harness == harness]
-        sizes = {source.path: source.size for source in own}  # a file may hold many sessions
-        counts.append(SourceCount(harness, len(own), sum(sizes.values())))
-    return tuple(counts)
 
 
 def _list_present(import_request: ImportRequest) -> tuple[str, ...]:
