@@ -139,7 +139,7 @@ _MINIMUMS = {
 _MIN_ALLOWED_CHARS = 12
 
 # A workspace is shared and synced: it must not decide which programs run here, or where data goes.
-_MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint")
+_MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model", "endpoint", "sanitizer.allow_patterns")
 
 
 def parse_settings(text: str) -> Settings:
@@ -158,9 +158,10 @@ def parse_settings(text: str) -> Settings:
 
 def _iter_unknown(name: str, values: Any) -> Iterator[InvalidInput]:
     """Yield what is unknown in a table. Raises InvalidInput for what is wrong."""
-    if name in _MACHINE_ONLY:
+    keys = [f"{name}.{key}" for key in values] if isinstance(values, dict) else []
+    for refused in {name, *keys} & {*_MACHINE_ONLY}:
         raise InvalidInput(
-            f"{SETTINGS_FILE}: {name!r} is not read from a workspace",
+            f"{SETTINGS_FILE}: {refused!r} is not read from a workspace",
             hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
         )
     if name not in (*_SECTIONS, _LIST_TABLE):

@@ -14,6 +14,7 @@ from typing import Any
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SAID, SYSTEM, TOOL, USER, Turn
+from lineage.harness import claude_history
 from lineage.harness import claude_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector, read_turns
 from lineage.harness.claude_records import SpilledResults, discover, list_roots, parse_spilled_name
@@ -29,6 +30,8 @@ _PRESERVED_KEYS = frozenset({"preservedSegment", "preservedMessages"})
 
 def read(path: Path, session: str | None = None) -> Capture:
     """Return the session of a transcript file. Raise TranscriptError for unreadable and foreign files."""
+    if path.name == claude_history.NAME and claude_history.holds_prompts(path):
+        return claude_history.read(path, session)
     reader, turns = read_turns(path, partial(_Reader, path))
     reader.refuse_foreign(path, "Claude Code record")
     return reader.build_capture(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.core.format.turns import Turn
+from lineage.harness import claude_history
 from lineage.harness.adapter import BOOKKEEPING, SessionLocation, list_files
 from lineage.harness.json_values import as_mapping, as_string, measure_base64
 from lineage.harness.text import format_omission
@@ -58,7 +59,7 @@ SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"
 # Claude Code's own helpers: compaction and prompt suggestion.
 _INTERNAL = ("agent-acompact-", "agent-aprompt_suggestion-")
-_NO_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
+_NO_TRANSCRIPTS = frozenset({"journal.jsonl"})
 # `memory/` is Claude Code's own, `tool-results/` belongs to a transcript.
 _NO_FOLDERS = frozenset({"memory", "tool-results"})
 
@@ -191,8 +192,14 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Yield every main transcript and every sub-agent's, without the harness's internal helpers and journals."""
+    """Yield every main transcript and every sub-agent's, without the harness's internal helpers and journals.
+
+    Of a prompt history it yields the sessions whose transcripts are gone.
+    """
     for item in list_files(root, (".jsonl",)):
+        if item.path.name == claude_history.NAME and (item.path != root or claude_history.holds_prompts(root)):
+            yield from claude_history.discover(item.path)
+            continue
         name, folders = item.path.name, item.path.relative_to(root).parts[:-1]
         is_transcript = not name.startswith(_INTERNAL) and name not in _NO_TRANSCRIPTS
         if item.path == root or (is_transcript and not _NO_FOLDERS.intersection(folders)):

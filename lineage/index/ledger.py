@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lineage.core.capture.ledger import ArtifactHead, ProjectTally, Window
+from lineage.index import fts_rows
 
 TABLES = (
     "create table if not exists entries (stem text primary key, agent_id text, session_token text, membership_ts text,"
@@ -31,6 +32,11 @@ INDEXES = (
 )
 
 _OF_SESSIONS = "session_token in (select value from json_each(?)) and "
+# What was left of a session that is captured whole by now shows nowhere.
+_HIDE_SUPERSEDED = f"""
+    update artifacts set visible = 0 where {_OF_SESSIONS} partial = 1 and session_token in
+    (select session_token from artifacts where {_OF_SESSIONS} source_kind = 'transcript' and partial = 0) returning id
+"""
 _DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(?))"
 # Of one capture the summary goes first: min() also decides which row the other columns come from.
 _CAPTURES = f"""
@@ -64,12 +70,20 @@ _END_OF_DAY = "T99"  # sorts after every time of a day
 def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
     """Update the entries of sessions: one for each capture, else the newest compaction's, in a few statements."""
     values = json.dumps(list(tokens))
-    for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS) if values != "[]" else ():
-        connection.execute(statement, (values,))
+    if values != "[]":
+        _hide_superseded(connection, _HIDE_SUPERSEDED.replace("(?)", "(?1)"), values)
+        for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
+            connection.execute(statement, (values,))
+
+
+def _hide_superseded(connection: sqlite3.Connection, statement: str, *values: str) -> None:
+    hidden = connection.execute(statement, values).fetchall()
+    fts_rows.delete_passages(connection, (number for (number,) in hidden))
 
 
 def sync_all_sessions(connection: sqlite3.Connection) -> None:
     """Write the entries of all sessions into an empty table."""
+    _hide_superseded(connection, _HIDE_SUPERSEDED.replace(_OF_SESSIONS, ""))
     for statement in (_CAPTURES, _COMPACTIONS):
         connection.execute(statement.replace(_OF_SESSIONS, ""))
 

@@ -42,6 +42,7 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     ask: str
     outcome: str
     private: int
+    partial: int
     visible: int
     stamp: str
     passages: Iterable[Passage]
@@ -99,6 +100,7 @@ def build_row_from_hash(
         ask=synopsis.ask,
         outcome=synopsis.outcome,
         private=int(document.private),
+        partial=int(document.partial),
         visible=int(is_visible(document)),
         stamp=stamp,
         passages=_build_passages(document, turn_texts),

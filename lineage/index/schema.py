@@ -6,10 +6,10 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 7
+VERSION = 8
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
-_INTEGERS = ("private", "visible")
+_INTEGERS = ("private", "partial", "visible")
 _INDEXES = (
     ("artifacts", "artifacts_agent_id_membership_ts", ("agent_id", "membership_ts")),
     ("artifacts", "artifacts_session_token", ("session_token",)),

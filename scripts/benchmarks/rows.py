@@ -37,6 +37,7 @@ _ROW = ArtifactRow(
     ask="",
     outcome="",
     private=0,
+    partial=0,
     visible=1,
     stamp="",
     passages=(),

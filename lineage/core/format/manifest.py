@@ -140,6 +140,7 @@ def _add_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
         started_at=transcript.started_at if captures[0] == transcript.stem else manifest.started_at,
         ended_at=transcript.ended_at if is_newest else manifest.ended_at,
         project=manifest.project or transcript.project,
+        partial=manifest.partial and transcript.partial,
         title=transcript.title if is_newest else manifest.title,
         aliases=[naming.build_alias(transcript.title, naming.MANIFEST)] if is_newest else manifest.aliases,
     )

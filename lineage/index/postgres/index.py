@@ -82,6 +82,7 @@ class PostgresIndex(Index):
         with self.database.transaction():
             by_path = {row.source_path: row for row in rows}
             self._write_rows(by_path)
+            self._hide_superseded({row.session_token for row in by_path.values()})
             ledger.sync_sessions(self.database, (row.session_token for row in by_path.values()))
             yield
 
@@ -92,7 +93,12 @@ class PostgresIndex(Index):
         Rows are visible at once and stay if the block fails. The entries of the ledger follow at its end.
         """
         yield IndexBuild(self._fill, frozenset(self.load_stamps()))
+        self._hide_superseded(None)
         ledger.sync_all_sessions(self.database)
+
+    def _hide_superseded(self, tokens: set[str] | None) -> None:
+        numbers = ledger.hide_superseded(self.database, tokens)
+        fts_rows.delete_passages(self.database, numbers, merge_counts=not self.needs_reindex)
 
     def _fill(self, rows: Sequence[tuple[int, ArtifactRow]]) -> None:
         with self.database.transaction():

@@ -8,6 +8,10 @@ from lineage.database.postgres import Postgres
 
 _PAGE_SIZE = 1000
 _OF_SESSIONS = "session_token = any(%s::text[])"
+_HIDE_SUPERSEDED = f"""
+    update artifacts set visible = 0 where {_OF_SESSIONS} and partial = 1 and session_token in
+    (select session_token from artifacts where source_kind = 'transcript' and partial = 0) returning id
+"""
 _DELETE_ENTRIES = f"delete from entries where {_OF_SESSIONS}"
 _ON_CONFLICT = """
     on conflict (stem) do update set agent_id = excluded.agent_id, session_token = excluded.session_token,
@@ -46,6 +50,15 @@ _TALLIES = """
     where agent_id = %s and membership_ts between %s and %s group by 1, 2
 """
 _AFTER_ANY_STEM = "~"  # sorts after every stem
+
+
+def hide_superseded(database: Postgres, tokens: Iterable[str] | None = None) -> list[int]:
+    """Hide what was left of sessions, of all by default, that are captured whole by now. Return the rows' numbers."""
+    if tokens is None:
+        rows = database.execute(_HIDE_SUPERSEDED.replace(_OF_SESSIONS, "true"))
+    else:
+        rows = database.execute(_HIDE_SUPERSEDED, (sorted(set(tokens)),))
+    return [number for (number,) in rows]
 
 
 def sync_sessions(database: Postgres, tokens: Iterable[str]) -> None:

@@ -10,10 +10,10 @@ from lineage.index import books
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 
-VERSION = 3
+VERSION = 4
 
 _TEXT = 'text collate "C"'
-_INTEGERS = ("private", "visible")
+_INTEGERS = ("private", "partial", "visible")
 _ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in COLUMNS)
 _ENTRY_TYPES = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_ENTRY_TYPES.get(name, _TEXT)}" for name in books.COLUMNS)

@@ -60,11 +60,15 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
 def _select_new_turns(
     ws: Workspace, session: sessions.Session, request: Request, source: SessionSource
 ) -> Sequence[Turn]:
+    is_partial = session.manifest is not None and session.manifest.partial
+    if source.partial and session.captures and not is_partial:
+        return ()  # more than its prompts is captured
+    is_superseding = is_partial and not source.partial
     # A fork's transcript begins with its parent's turns; they stay the parent's.
-    if not session.captures and source.forked_from:
+    if (is_superseding or not session.captures) and source.forked_from:
         return source.turns[_count_inherited(ws, request.identity.agent_id, source) :]
     newest = sessions.find_newest_transcript(ws, session)
-    if newest is None:
+    if newest is None or is_superseding:
         return source.turns
     watermark = Watermark.from_list(newest.watermark)
     first = find_first_new(

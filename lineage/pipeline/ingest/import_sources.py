@@ -9,7 +9,7 @@ from lineage.core.base.naming import derive_session_token, validate_id
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness import ADAPTERS
+from lineage.harness import ADAPTERS, claude_history
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.worker_pool import WorkerPool
 from lineage.workspace.workspace import Workspace
@@ -33,7 +33,9 @@ class ImportRequest:
 
     def list_places(self, harness: str) -> list[Path]:
         """Return the existing files and folders to search, as absolute paths."""
-        roots = self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment)
+        roots = list(self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment))
+        if harness == "claude-code" and not self.paths:  # prompts of sessions that it has deleted
+            roots += [root.with_name(claude_history.NAME) for root in roots]
         return [path for path in map(Path.absolute, roots) if is_there(path)]
 
 

@@ -253,12 +253,14 @@ def _build_returned_finding(path: str, token: str, what: str = "a removed sessio
 
 def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
     """Check that each agent's MEMORY.md matches the files, as of its last render."""
-    marks = ws.telemetry.read_marks()
+    marks, artifacts = ws.telemetry.read_marks(), scan.artifacts.values()
+    whole = {a.identity.token for a in artifacts if a.kind == naming.TRANSCRIPT and not a.partial}
+    shown = [a for a in artifacts if not (a.partial and a.identity.token in whole)]
     for agent in sorted({artifact.agent_id for artifact in scan.artifacts.values()} | list_published_agents(ws)):
         path = naming.memory_md_path(agent)
         blob = read_or_none(ws.documents.store, path)
         window = Window.from_end(marks.get(f"rendered {agent}", ws.now))
-        heads = (build_head(a) for a in scan.artifacts.values() if a.agent_id == agent and is_visible(a))
+        heads = (build_head(a) for a in shown if a.agent_id == agent and is_visible(a))
         ledger = build_ledger([entry for entry in build_entries(heads) if window.contains(entry.membership)])
         text = render_agent_memory(ws, agent, ledger).text
         if blob is None or blob.data != text.encode():

@@ -193,6 +193,7 @@ def _merge_links(base: Manifest | None, older: Manifest, newer: Manifest) -> Man
         memory_md_refs=merge_links(lambda m: m.memory_md_refs),
         resanitized=list(dict.fromkeys((*newer.resanitized, *older.resanitized))),
         project=newer.project or older.project,
+        partial=newer.partial and older.partial,
         started_at=first.started_at,
         ended_at=last.ended_at,
         title=last.title,
