@@ -75,6 +75,8 @@ def found_in(rule: Rule, disguise: Callable[[str], str]) -> bool:
 def _print_recall(rules: Sequence[Rule]) -> None:
     plain = [rule.id for rule in rules if not found_in(rule, str)]
     print(f"own families: {len(rules) - len(plain)} of {len(rules)}{_names(plain)}")
+    read = [name for name, example in RULE_EXAMPLES.items() if example.seen]
+    print(f"pages read and held against their rules: {len(read)} of {len(RULE_EXAMPLES)}")
     hits = 0
     for name, disguise in DISGUISES.items():
         missed = [rule.id for rule in rules if not found_in(rule, disguise)]
