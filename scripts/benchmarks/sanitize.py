@@ -42,8 +42,8 @@ _HOSTILE = (
     # the slowest that searches over mixtures of names, values, quotes and encodings found
     'Password:\n\\"\\u00e9eyJhbGciOi', "aK9xQ2mZ7pL4;secret=", 'cGFzc3dvcmQ9aHVudGVyMnh5eg==%2541\\u0041"+"',
     "api_key=YXBpX2tleT1hQjN4SzltUDJ2TDU=%2541", '!psk="zMoSDm3vFbqnWwAg""+"\\xc3\\xa9',
-    "?pwd=YXBpX2tleT1hQjN4SzltUDJ2TDU=%C3%A9",
-    'パスワード: ASANA_CLIENT_SECRET=51453357828dd007c69}"\n"secret_key_base\\xc3',
+    "?pwd=YXBpX2tleT1hQjN4SzltUDJ2TDU=%C3%A9", "\\passwd=&quot;&token=secret_name_47f189e12",
+    "パスワード: pk_73822304_19", 'パスワード: ASANA_CLIENT_SECRET=51453357828dd007c69}"\n"secret_key_base\\xc3',
 )  # fmt: skip
 
 

@@ -59,17 +59,22 @@ def is_allowed(rule: Rule, secret: str) -> bool:
     A match with a vendor's mark is a secret unless it is masked or a documentation key. Guesses must not be hashes,
     ids or images either.
     """
-    if _DOCUMENTATION_KEY.search(secret) or _MASKED.fullmatch(secret) or _REPEATED_CHARACTER.match(secret):
+    if is_example(secret):
         return True
     return rule.guess and bool(_TAGGED_DIGEST.match(secret) or secret.startswith(_IMAGE_PREFIXES))
 
 
-def is_allowed_in_context(data: bytes, start: int, end: int) -> bool:
-    """Tell whether the text before a guess's match marks it as a hash or an image."""
-    before = max(0, start - _LOOKBEHIND_BYTES)
-    if _DIGEST.fullmatch(data, start, end) and _DIGEST_LABEL.search(data, before, start):
+def is_example(secret: str) -> bool:
+    """Tell whether this is a documentation key, or masked."""
+    return bool(_DOCUMENTATION_KEY.search(secret) or _MASKED.fullmatch(secret) or _REPEATED_CHARACTER.match(secret))
+
+
+def is_allowed_in_context(line: bytes, found: bytes) -> bool:
+    """Tell whether the line before what was guessed marks it as a hash or an image."""
+    before = line[-_LOOKBEHIND_BYTES:]
+    if _DIGEST.fullmatch(found) and _DIGEST_LABEL.search(before):
         return True
-    return _IMAGE_DATA_URL.search(data, before, start) is not None
+    return _IMAGE_DATA_URL.search(before) is not None
 
 
 def applies(allowance: Allowance, secret: bytes, target: bytes) -> bool:

@@ -100,8 +100,10 @@ class Layer:
         if not (starts := self.starts):
             return start, end
         first = bisect_right(starts, start, 1) - 1
+        begin, until, stride = self.pieces[first]
+        if stride == 1 and end - starts[first] <= until - begin:
+            return start - starts[first] + begin, end - starts[first] + begin
         last = bisect_right(starts, end - 1, first + 1) - 1
-        begin, _, stride = self.pieces[first]
         start = begin + (start - starts[first]) * stride
         begin, until, stride = self.pieces[last]
         return start, until if stride == _OPAQUE else min(until, begin + (end - starts[last]) * stride)

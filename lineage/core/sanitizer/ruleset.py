@@ -226,11 +226,11 @@ def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: d
     claims, pattern = _ClaimedValues(rule, data, first), compile_pattern(rule.pattern)
     matches = pattern.finditer(data, first, last)
     while match := next(matches, None):
-        place = end = match.end()
+        place, end = match.span()
         if end == last < len(data):
-            place, last = match.start(), min(len(data), last + max(_BLOCK_BYTES, last - match.start()))
+            last = min(len(data), last + max(_BLOCK_BYTES, last - place))
         else:
-            if claimed := claims.find(match):
+            if claimed := claims.find(match, place, end):
                 spans.setdefault((claimed.start, claimed.end), claimed)
             place = claims.next_place(end)
         if place != end:
@@ -248,6 +248,8 @@ def _find_guess_size(rule: Rule, data: bytes, first: int, start: int, end: int) 
 @lru_cache(maxsize=1 << 12)  # as `_judge`
 def _judge_guess(is_guess: bool, before: bytes, name: bytes, value: bytes, behind: bytes) -> int | None:
     if (b"\n" in name and _NEXT_LINE.search(name)) or (is_guess and behind.startswith(_CUT_OFF)):
+        return None
+    if is_guess and allowlist.is_allowed_in_context(before + name, value):
         return None
     words, found = values.get_full_name(_decode(before), _decode(name)), _decode(value)
     if values.is_placeholder(found) or (is_guess and values.is_public(words, found)):
@@ -271,7 +273,7 @@ def _decode(data: bytes) -> str:
 
 
 def _find_line(data: bytes, place: int) -> int:
-    limit = max(0, place - _MAX_LEAD_BYTES)
+    limit = place - _MAX_LEAD_BYTES if place > _MAX_LEAD_BYTES else 0
     return data.rfind(b"\n", limit, place) + 1 or limit
 
 
@@ -308,23 +310,23 @@ class _ClaimedValues:
         self._inner_names = 0
         self._long_chars = 0
 
-    def find(self, match: Any) -> Span | None:
-        """Return the span of the value, if it can be a secret."""
-        first, start = match.span()
+    def find(self, match: Any, first: int, start: int) -> Span | None:
+        """Return the span of the value behind a match, if it can be a secret."""
         self.count += 1
         if self.count > _MANY_NAMES + (start - self._first) // _MIN_NAME_DISTANCE:
             return self._claim_unjudged(first, start)
         self._inner_names = self._inner_names + 1 if start < self._end else 0
         data = self._data
-        openings = self._openings if data[start - 1] in b"\"'`" else ()
-        quote = min((at for number in openings if (at := match.start(number)) >= 0), default=start)
+        quote = start
+        if data[start - 1] in b"\"'`":
+            quote = min((at for number in self._openings if (at := match.start(number)) >= 0), default=start)
         opener, context = data[quote:start], (data[_find_line(data, first) : first], data[first:quote])
-        if len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + MAX_VALUE_CHARS) < 0:
+        if opener and len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + MAX_VALUE_CHARS) < 0:
             opener, start = opener[:-2], start - 2  # one quote, and a value that begins with a doubled one
         judged = self._judge_value(start, *context, opener)
         if judged is None:
             return self._claim_unjudged(first, start)
-        end, is_secret = start + judged[0], judged[1] and not is_allowed(self._rule, judged[1])
+        end, is_secret = start + judged[0], judged[1]
         # names in a long text or a line of code have values too
         self._end = max(self._end, end if is_secret else min(end, start + MAX_VALUE_CHARS))
         return Span(start, end, self._rule, first, end) if is_secret else None
@@ -360,15 +362,14 @@ class _ClaimedValues:
 def _is_secret(rule: Rule, data: bytes, match: Any, start: int, end: int, verdicts: Verdicts) -> bool:
     secret = data[start:end]
     key = id(rule), secret
-    if key not in verdicts:
-        verdicts[key] = _is_candidate(rule, secret)
-    if not verdicts[key] or (rule.guess and allowlist.is_allowed_in_context(data, start, end)):
-        return False
-    return not rule.allow or not any(
-        allowlist.applies(allowance, secret, allowlist.slice_target(allowance, data, *match.span()))
-        for allowance in rule.allow
-        if allowance.over != "secret"
-    )
+    if (verdict := verdicts.get(key)) is None:
+        verdict = verdicts[key] = _is_candidate(rule, secret)
+    for allowance in rule.allow if verdict else ():
+        if allowance.over != "secret" and allowlist.applies(
+            allowance, secret, allowlist.slice_target(allowance, data, *match.span())
+        ):
+            return False
+    return verdict
 
 
 def _is_candidate(rule: Rule, secret: bytes) -> bool:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from string import ascii_letters, digits
 
 from lineage.core.sanitizer import value_ends
+from lineage.core.sanitizer.allowlist import is_example
 from lineage.core.sanitizer.re2_patterns import compile_pattern
 from lineage.core.sanitizer.rule import compute_entropy
 
@@ -177,7 +178,8 @@ def is_claimed_secret(name: str, full_name: str, value: str, *, is_quoted: bool,
     # settings of an environment, options of a command and elements of XML hold no code, as if in quotes
     holds_no_code = is_command or name.endswith(">") or name.lstrip().startswith("--")
     holds_no_code = holds_no_code or (name.endswith("=") and bool(_UPPER_ASSIGNMENT.search(full_name)))
-    return can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
+    can_be = can_be_secret(name, value, is_quoted=is_quoted or holds_no_code, in_prose=in_prose)
+    return can_be and not is_example(value)
 
 
 def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = False) -> bool:
