@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("--among takes a number above zero, and --text goes with it")
     if options.index:
         os.environ[INDEX_VARIABLE] = options.index
-    sets = [material.coding(), *([material.locomo(options.locomo)] if options.locomo else [])]
+    sets = [material.coding(), material.tools(), *([material.locomo(options.locomo)] if options.locomo else [])]
     print(_HEAD, flush=True)
     for one in sets:
         for line in _lines(one, options.mode, options.model):

@@ -16,8 +16,9 @@ from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 
 _WEIGHTS = ((1.0, 1.0, 1.0), (1.5, 1.2, 1.0), (2.0, 1.5, 1.0), (3.0, 2.0, 1.0))
 _DECAYS = (0.0, 0.1, 0.2, 0.4)
+_TOOLS = (0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
 _HEAD = """
-| {name}: chosen on | tried on | title, sentence, body; next passage | hit@1 | hit@5 | MRR | recall@10 |
+| {name}: chosen on | tried on | title, sentence, body; next passage; of tools | hit@1 | hit@5 | MRR | recall@10 |
 | --- | --- | --- | ---: | ---: | ---: | ---: |"""
 
 
@@ -37,7 +38,8 @@ def lines(material: Material) -> Iterator[str]:
 
 
 def _candidates() -> list[Ranking]:
-    return [replace(DEFAULT_RANKING, weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
+    pairs = [replace(DEFAULT_RANKING, weights=weights, decay=decay) for weights, decay in product(_WEIGHTS, _DECAYS)]
+    return [*pairs, *(replace(DEFAULT_RANKING, tools=tools) for tools in _TOOLS)]
 
 
 def _halves(material: Material) -> Mapping[str, Sequence[Question]]:
@@ -53,5 +55,5 @@ def _halves(material: Material) -> Mapping[str, Sequence[Question]]:
 
 def _line(chosen_on: str, tried_on: str, ranking: Ranking, found: Measures) -> str:
     shares = (found.hit1, found.hit5, found.reciprocal_rank, found.recall10)
-    values = f"{', '.join(map(str, ranking.weights))}; {ranking.decay}"
+    values = f"{', '.join(map(str, ranking.weights))}; {ranking.decay}; {ranking.tools}"
     return f"| {' | '.join([chosen_on, tried_on, values, *(f'{share:.3f}' for share in shares)])} |"

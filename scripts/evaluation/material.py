@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from lineage.core.base.times import format_time
@@ -13,6 +14,8 @@ _CODING = Path(__file__).with_name("coding.txt")
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D(\d+):")
 _ROLES = {"U: ": "user", "A: ": "assistant"}
+_SEED = 8
+_PRINTING, _PRINTED = 24, 6  # sessions, and lines in each
 _TIME = "%I:%M %p on %d %B, %Y"
 
 
@@ -65,6 +68,24 @@ def coding() -> Material:
             found.questions.append(Question(line[2:], "coding", answers))
         else:
             found.sessions[-1].turns.append(_turn(line))
+    return found
+
+
+def tools() -> Material:
+    """Our own set, with what tools gave: every other session's answers stand in a file that a tool wrote, and what was
+    said in the others is printed by commands of sessions that have nothing to do with it."""
+    found, random = coding(), Random(_SEED)
+    found.name = "coding sessions with tools"
+    printed = [turn["text"] for session in found.sessions[::2] for turn in session.turns if not session.removed]
+    for session in found.sessions[1::2]:
+        for turn in session.turns:
+            if turn["role"] == "assistant":
+                turn |= {"role": "tool", "name": "Write", "input": "notes.md"}
+    for number in range(_PRINTING):
+        text = "\n".join(random.sample(printed, _PRINTED))
+        session = Session(f"printing-{number}", "coding", "/home/ada/notes", "2026-08-01T10:00:00.000Z")
+        session.turns = [_turn("U: Show me the page again."), _turn(f"T Bash cat page-{number}.md: {text}")]
+        found.sessions.append(session)
     return found
 
 

@@ -24,13 +24,15 @@ def evaluated(*arguments: str) -> list[list[str]]:
 
 
 def test_the_table_is_printed_and_search_goes_before_plain_fts5_and_grep() -> None:
-    search, unpruned, scaled, plain, grep = evaluated()
-    assert [ranker[1].split(", ")[-1][:8] for ranker in (unpruned, scaled)] == ["unpruned", "pruned a"]
-    assert float(search[3]) >= float(unpruned[3])  # hit@5: what isn't looked at isn't missed
-    for column in (2, 3, 4, 5):
-        assert float(search[column]) > float(plain[column]) >= 0, (search, plain)
-        assert float(search[column]) > float(grep[column])
-    assert search[-1] == "0"
+    lines = evaluated()
+    assert [line[0].split(":")[0] for line in lines] == ["coding sessions"] * 5 + ["coding sessions with tools"] * 5
+    for search, unpruned, scaled, plain, grep in (lines[:5], lines[5:]):
+        assert [ranker[1].split(", ")[-1][:8] for ranker in (unpruned, scaled)] == ["unpruned", "pruned a"]
+        assert float(search[3]) >= float(unpruned[3])  # hit@5: what isn't looked at isn't missed
+        for column in (2, 3, 4, 5):
+            assert float(search[column]) > float(plain[column]) >= 0, (search, plain)
+            assert float(search[column]) > float(grep[column])
+        assert search[-1] == "0"
 
 
 def test_a_file_in_locomo_s_format_is_asked_too(tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_a_file_in_locomo_s_format_is_asked_too(tmp_path: Path) -> None:
     }
     (tmp_path / "set.json").write_text(json.dumps([sample]))
     lines = evaluated("--locomo", str(tmp_path / "set.json"))
-    assert lines[5][:3] == ["LoCoMo: 2 questions, 2 sessions", "`lineage search`", "1.000"]
+    assert lines[10][:3] == ["LoCoMo: 2 questions, 2 sessions", "`lineage search`", "1.000"]
 
 
 def test_a_half_is_tried_with_what_was_best_on_the_other() -> None:

@@ -14,7 +14,7 @@ from lineage.core.format.turns import ASSISTANT, USER, TurnText
 
 MAX_TITLE_CHARS = 70
 MAX_CHARS = 300
-_READ_CHARS = 4000  # of a turn: what it asks for stands at its beginning or its end
+_READ_CHARS = 2000  # of a turn: what it asks for stands at its beginning or its end
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
@@ -37,13 +37,13 @@ _CHATTER = frozenset((
     "start", "stop", "sure", "thank", "thanks", "that", "the", "then", "there", "this", "to", "try", "wait",
     "weiter", "well", "what", "whoami", "who", "with", "work", "would", "y", "yeah", "yep", "yes", "you",
 ))  # fmt: skip
-_RESULT = re.compile(
-    r"\b(?:added|addressed|all .{1,40} pass|built|closed|committed|completed?|configured|converted|created|deleted|"
-    r"deployed|disabled|done|enabled|extracted|finished|fixed|found|green|implemented|improved|installed|landed|merged|"
-    r"migrated|moved|pass(?:ed|es|ing)?|pushed|ready|reduced|refactored|released|removed|renamed|replaced|reported|"
-    r"resolved|reverted|root cause|shipped|succeeded|up to date|updated|verified|works?|wrote|written)\b|✅|✓",
-    re.IGNORECASE,
-)
+_RESULTS = frozenset((
+    "added", "addressed", "built", "closed", "committed", "complete", "completed", "configured", "converted", "created",
+    "deleted", "deployed", "disabled", "done", "enabled", "extracted", "finished", "fixed", "found", "green",
+    "implemented", "improved", "installed", "landed", "merged", "migrated", "moved", "pass", "passed", "passes",
+    "passing", "pushed", "ready", "reduced", "refactored", "released", "removed", "renamed", "replaced", "reported",
+    "resolved", "reverted", "root", "shipped", "succeeded", "updated", "verified", "work", "works", "wrote", "written",
+))  # fmt: skip
 _NO_RESULT = re.compile(
     r"\b(?:can you|could|going to|if you|let me|let's|let’s|i['’]ll|need to|once|shall|should|tell me|to be|want|will|"
     r"would|you can)\b|[?:]$|\b(?:not|isn't|wasn't|never) (?:yet )?(?:done|fixed|finished|ready|work)",
@@ -107,10 +107,14 @@ def find_outcome(text: str) -> str:
     >>> find_outcome("I looked at it. Fixed the parser. I will test it now.")
     'Fixed the parser.'
     """
-    lines = [line for part in _split_paragraphs(text[: 2 * _READ_CHARS]) for line in _split_sentences(part)]
-    sentences = [line for line in lines if len(_WORD.findall(line)) > 1] or lines
-    results = (line for line in sentences if _RESULT.search(line) and not _NO_RESULT.search(line))
+    lines = [line for part in _split_paragraphs(text[:_READ_CHARS]) for line in _split_sentences(part)]
+    sentences = [line for line in lines if " " in line] or lines
+    results = (line for line in sentences if _states_result(line))
     return cut_at_word(next(results, sentences[0] if sentences else ""), MAX_CHARS)
+
+
+def _states_result(sentence: str) -> bool:
+    return not _RESULTS.isdisjoint(_WORD.findall(sentence.lower())) and not _NO_RESULT.search(sentence)
 
 
 def _split_paragraphs(text: str) -> list[str]:
@@ -130,7 +134,7 @@ def _to_request(paragraph: str) -> str:
 
 def _is_pasted(paragraph: str, line: str) -> bool:
     """Return whether a paragraph reads like a log, code or a document rather than what somebody typed."""
-    letters = sum(character.isalpha() or character == " " for character in line)
+    letters = sum(map(str.isalpha, line)) + line.count(" ")
     return letters < 0.6 * len(line) or paragraph.strip().count("\n") > 8
 
 
