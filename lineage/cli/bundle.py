@@ -41,7 +41,7 @@ def command() -> None:
 def export(
     root: Path, session: str | None, output: Path, is_global: bool, include_private: bool, force: bool, as_json: bool
 ) -> int:
-    """Write a SESSION, or the global books, to one file; exporting the same state again gives the same file.
+    """Write a SESSION with its sub-agents, or the global books, to one file; the same state gives the same file.
 
     \b
     Example:

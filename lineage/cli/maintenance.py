@@ -334,6 +334,8 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     print_text(
         f"session {receipt.session_id or receipt.session_token} of {receipt.agent_id}: {receipt.turns} turns {removed}"
     )
+    for name in receipt.sub_agents:
+        print_text(f"  with its sub-agent {name}")
     for path in receipt.removed_paths:
         print_text(f"  {removed}: {path}")
     if receipt.entries:

@@ -1,6 +1,6 @@
 """`lineage sessions`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,12 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_synopsis, print_text
 from lineage.index import SessionRow
+from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
     from lineage.pipeline.conversations.lanes import LaneState
+
+_MAX_SUB_AGENTS = 20
 
 
 @options.command("sessions")
@@ -22,6 +25,8 @@ if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays f
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
 def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
     """List sessions, newest first, each with its title and outcome.
+
+    Sub-agents are listed below the session that started them.
 
     \b
     Example:
@@ -34,21 +39,30 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
 
         state = run_in_workspace(root, lambda ws: load_lane(ws, lane, agent_id, project=project, limit=limit))
         return _print_lane(state, as_json=as_json)
-    rows = run_in_workspace(root, lambda ws: ws.index.list_sessions(agent_id, project=project, limit=limit))
+    rows, sub_agents = run_in_workspace(root, lambda ws: _load_rows(ws, agent_id, project, limit))
     if as_json:
         print_json({"sessions": rows})
         return 0
-    _print_rows(rows)
+    _print_rows(rows, sub_agents)
     if not rows:
         print_text("no sessions yet; `lineage session-end --help` says how they come in")
     return 0
+
+
+def _load_rows(
+    ws: Workspace, agent_id: str | None, project: str | None, limit: int
+) -> tuple[list[SessionRow], dict[str, list[SessionRow]]]:
+    """Return the sessions, and the newest sub-agents of each by its token."""
+    rows = ws.index.list_sessions(agent_id, project=project, limit=limit)
+    tokens = [row.session_token for row in rows if row.sub_agents]
+    return rows, {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
 
 
 def _print_lane(state: "LaneState", *, as_json: bool) -> int:
     if as_json:
         print_json(state)
         return 0
-    _print_rows(state.sessions)
+    _print_rows(state.sessions, {})
     if state.current is None:
         print_text(f"no sessions in the lane {state.lane} yet")
     elif state.stale:
@@ -61,8 +75,13 @@ def _print_lane(state: "LaneState", *, as_json: bool) -> int:
     return 0
 
 
-def _print_rows(rows: Iterable[SessionRow]) -> None:
+def _print_rows(rows: Iterable[SessionRow], sub_agents: Mapping[str, Sequence[SessionRow]]) -> None:
     for row in rows:
         captures = "" if row.captures == 1 else f" · {row.captures} captures"
         print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}{captures}")
         print_synopsis(row.title, row.outcome)
+        shown = sub_agents.get(row.session_token, ())
+        for other in shown:
+            print_text(f"    started {other.session_id}: {other.title}")
+        if len(shown) < row.sub_agents:
+            print_text(f"    and {row.sub_agents - len(shown)} more sub-agents")

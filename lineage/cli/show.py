@@ -26,7 +26,8 @@ from lineage.workspace.workspace import Workspace
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: title, outcome and its newest summary, another of its files, or some of its turns.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry, as search gives it.
+    SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry, as search gives it. The
+    sub-agents that it started follow its summary.
 
     \b
     Example:
@@ -37,6 +38,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
         return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
     if as_json:
         value = {"session": target.session, "path": target.path, "text": target.text}
+        value |= {"sub_agents": target.sub_agents} if target.sub_agents else {}
         print_json({**value, "turns": [turn.as_json() for turn in target.turns]} if target.turns else value)
         return 0
     if target.kind == SUMMARY:
@@ -45,6 +47,10 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
         print_synopsis(row.title, row.outcome)
         print_text()
     print_text(target.text.rstrip("\n"))
+    if target.sub_agents:
+        print_text("\n## Sub-agents\n")
+    for other in target.sub_agents:
+        print_text(f"- {other.session_id}: {other.title}")
     return 0
 
 

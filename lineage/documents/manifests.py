@@ -3,7 +3,7 @@
 Their stems are claimed: a claim is found by token, without a listing (format: Identity).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from lineage.core.base import naming
@@ -26,9 +26,22 @@ class Manifests:
         blob = read_or_none(self.store, path)
         return parse_document_as(Manifest, blob.data, path) if blob else None
 
-    def link(self, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str) -> bool:
+    def link(
+        self, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str, sub_agents: Iterable[str] = ()
+    ) -> bool:
         """Add links to the artifacts of one capture or compaction. Return False if they are there already."""
-        return self._update(stem, lambda known: revisions.link_artifacts(known, stem, artifacts, write_id, now))
+        return self._update(
+            stem, lambda known: revisions.link_artifacts(known, stem, artifacts, write_id, now, sub_agents)
+        )
+
+    def update_sub_agents(self, stem: str, change: Callable[[set[str]], set[str]], write_id: str, now: str) -> bool:
+        """Change the stems of a session's sub-agents. Return False without a change, or without the manifest."""
+
+        def change_manifest(known: Manifest | None) -> Manifest | None:
+            stems = change(set(known.sub_agents)) if known else ()
+            return revisions.replace_sub_agents(known, stems, write_id, now) if known else None
+
+        return self._update(stem, change_manifest)
 
     def record_replacements(
         self, stem: str, records: Sequence[Replacement], clean: Callable[[str], str], write_id: str, now: str

@@ -152,13 +152,20 @@ class Index(Protocol):
         return int(next(self._select(sql, agent=agent_id, until=window.until))[0])
 
     def list_sessions(
-        self, agent_id: str | None, *, limit: int = 50, project: str | None = None, reference: str | None = None
+        self,
+        agent_id: str | None,
+        *,
+        limit: int = 50,
+        project: str | None = None,
+        reference: str | None = None,
+        parent: str | None = None,
     ) -> list[SessionRow]:
         """Return sessions, newest first, of all agents if `agent_id` is None.
 
-        `reference` is the beginning of an id, key or token, `project` a path or its end.
+        `reference` is the beginning of an id, key or token, `project` a path or its end. Sub-agents are listed with
+        the token of their `parent`, or found by reference; else only those whose parent is not here.
         """
-        sql, values = sessions.build_list_statement(agent_id, limit, project, reference)
+        sql, values = sessions.build_list_statement(agent_id, limit, project, reference, parent)
         return list(map(sessions.build_session_row, self._select(sql, **values)))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
@@ -229,7 +236,7 @@ class Index(Protocol):
         """Call `callback` with each statement that this index runs within the block."""
 
     def find_indexed_tokens(self, tokens: Collection[str]) -> set[str]:
-        """Return those of these sessions that have rows, or entries in books."""
+        """Return those of these sessions and their sub-agents that have rows, or entries in books."""
         return {token for (token,) in self._select(sessions.SELECT_INDEXED_TOKENS, tokens=list(tokens))}
 
     def delete_session(self, token: str) -> int:

@@ -31,24 +31,38 @@ INDEXES = (
     ("entries", "entries_session", ("session_token",)),
 )
 
+IS_NO_SUB_AGENT = (
+    "not exists (select 1 from artifacts s where s.session_token = a.session_token and s.parent_token is not null)"
+)
+"""SQL: whether a capture `a` has a ledger entry of its own. A sub-agent's is part of its parent's session."""
+FOLLOW_PARENT = """
+    update artifacts set private = 1 where private = 0 and {of_sessions} and exists (
+        select 1 from artifacts p where p.session_token = artifacts.parent_token and p.private = 1)
+"""
+"""SQL: a private session's sub-agents are private too, also those that were captured before it."""
+
 _OF_SESSIONS = "session_token in (select value from json_each(?)) and "
 # What was left of a session that is captured whole by now shows nowhere.
 _HIDE_SUPERSEDED = f"""
     update artifacts set visible = 0 where {_OF_SESSIONS} partial = 1 and session_token in
     (select session_token from artifacts where {_OF_SESSIONS} source_kind = 'transcript' and partial = 0) returning id
 """
+_OF_FAMILIES = (
+    "(session_token in (select value from json_each(?1)) or parent_token in (select value from json_each(?1)))"
+)
 _DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(?))"
 # Of one capture the summary goes first: min() also decides which row the other columns come from.
 _CAPTURES = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
-    from (select *, min(source_kind) from artifacts
-          where {_OF_SESSIONS} visible = 1 and source_kind in ('summary', 'transcript') group by stem)
+    from (select *, min(source_kind) from artifacts a where {_OF_SESSIONS} visible = 1
+          and source_kind in ('summary', 'transcript') and {IS_NO_SUB_AGENT} group by stem)
 """
 # A compaction shows only while its session has no capture.
 _COMPACTIONS = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 1
     from (select *, max(stem) from artifacts a where {_OF_SESSIONS} visible = 1 and source_kind = 'compaction'
-          and not exists (select 1 from entries where session_token = a.session_token) group by session_token)
+          and not exists (select 1 from entries where session_token = a.session_token) and {IS_NO_SUB_AGENT}
+          group by session_token)
 """
 _HEADS = """
     select a.source_path, a.source_kind, a.stem, a.session_token, a.session_id, a.project, a.memory_sentence,
@@ -68,11 +82,15 @@ _END_OF_DAY = "T99"  # sorts after every time of a day
 
 
 def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None:
-    """Update the entries of sessions: one for each capture, else the newest compaction's, in a few statements."""
+    """Update the entries of sessions: one for each capture, else the newest compaction's, in a few statements.
+
+    Sub-agents have none, and take their parent's privacy.
+    """
     values = json.dumps(list(tokens))
     if values != "[]":
         _hide_superseded(connection, _HIDE_SUPERSEDED.replace("(?)", "(?1)"), values)
-        for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
+        follow_parent = FOLLOW_PARENT.format(of_sessions=_OF_FAMILIES)
+        for statement in (follow_parent, _DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
             connection.execute(statement, (values,))
 
 
@@ -84,6 +102,8 @@ def _hide_superseded(connection: sqlite3.Connection, statement: str, *values: st
 def sync_all_sessions(connection: sqlite3.Connection) -> None:
     """Write the entries of all sessions into an empty table."""
     _hide_superseded(connection, _HIDE_SUPERSEDED.replace(_OF_SESSIONS, ""))
+    while connection.execute(FOLLOW_PARENT.format(of_sessions="parent_token is not null")).rowcount:
+        pass  # a sub-agent may have started others
     for statement in (_CAPTURES, _COMPACTIONS):
         connection.execute(statement.replace(_OF_SESSIONS, ""))
 

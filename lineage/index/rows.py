@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.capture.ledger import compute_membership, is_visible
+from lineage.core.capture.ledger import compute_membership, find_parent, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.synopsis import build_synopsis
@@ -44,6 +44,7 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     private: int
     partial: int
     visible: int
+    parent_token: str | None
     stamp: str
     passages: Iterable[Passage]
 
@@ -102,6 +103,7 @@ def build_row_from_hash(
         private=int(document.private),
         partial=int(document.partial),
         visible=int(is_visible(document)),
+        parent_token=find_parent(document),
         stamp=stamp,
         passages=_build_passages(document, turn_texts),
     )

@@ -6,7 +6,7 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 8
+VERSION = 9
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")
@@ -14,6 +14,7 @@ _INDEXES = (
     ("artifacts", "artifacts_agent_id_membership_ts", ("agent_id", "membership_ts")),
     ("artifacts", "artifacts_session_token", ("session_token",)),
     ("artifacts", "artifacts_session_id", ("session_id",)),
+    ("artifacts", "artifacts_parent_token", ("parent_token",)),
     ("artifacts", "artifacts_stem_source_kind", ("stem", "source_kind")),  # a new session recalls summaries by stem
     ("artifacts", "artifacts_source_path_stamp", ("source_path", "stamp")),  # a reindex compares these alone
     *ledger.INDEXES,

@@ -18,7 +18,8 @@ _SESSIONS = f"""
            (select s.memory_sentence from artifacts s
             where s.session_token = m.session_token and s.source_kind != 'manifest'
             order by s.stem desc, s.source_kind limit 1),
-           m.source_path, listed.captures, m.private
+           m.source_path, listed.captures, m.private, m.parent_token,
+           (select count(distinct c.session_token) from artifacts c where c.parent_token = m.session_token)
     from (select m.id, coalesce(max(a.membership_ts), m.membership_ts) as newest, count(distinct a.stem) as captures
           from artifacts m
           left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
@@ -32,6 +33,12 @@ _REFERENCE = (
     "(m.session_id like :reference escape '!' or m.session_key like :reference escape '!'"
     " or m.session_token like :reference escape '!')"
 )
+# A sub-agent is listed under its parent; by itself only while its parent is not here.
+_IS_TOP_LEVEL = """
+    (m.parent_token is null or not exists (
+        select 1 from artifacts p where p.session_token = m.parent_token and p.source_kind = 'manifest'
+        and coalesce(p.parent_token, '') != m.session_token))
+"""
 _OLDEST_MANIFEST = """
     m.source_kind = 'manifest' and m.source_path = (select min(o.source_path) from artifacts o
     where o.session_token = m.session_token and o.source_kind = 'manifest')
@@ -39,10 +46,11 @@ _OLDEST_MANIFEST = """
 
 SELECT_INDEXED_TOKENS = """
     select session_token from artifacts where session_token in (select value from json_each(:tokens))
+    union select session_token from artifacts where parent_token in (select value from json_each(:tokens))
     union select owner from book_entries where owner in (select value from json_each(:tokens))
     union select origin_token from book_entries where origin_token in (select value from json_each(:tokens))
 """
-"""Selects those of the sessions `tokens` that have rows, or entries in books."""
+"""Selects those of the sessions `tokens` and their sub-agents that have rows, or entries in books."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,7 @@ class SessionRow:
     """A session as lists show it: the values of its manifest and its newest sentence.
 
     `ask` is the first capture's, `outcome` the newest's, "" without one; the title is made of them.
+    `parent_token` is that of the session that started it, a sub-agent; `sub_agents` counts those that it started.
     """
 
     session_id: str
@@ -68,10 +77,12 @@ class SessionRow:
     manifest_path: str
     captures: int
     private: bool
+    parent_token: str | None = None
+    sub_agents: int = 0
 
 
 def build_list_statement(
-    agent_id: str | None, limit: int, project: str | None, reference: str | None
+    agent_id: str | None, limit: int, project: str | None, reference: str | None, parent: str | None
 ) -> tuple[str, dict[str, object]]:
     """Return the statement of `Index.list_sessions` and its values. Its columns are the fields of `SessionRow`."""
     where = [_OLDEST_MANIFEST]
@@ -86,6 +97,11 @@ def build_list_statement(
     if reference is not None:
         where.append(_REFERENCE)
         values["reference"] = f"{escape_like(replace_surrogates(reference))}%"
+    elif parent is None:
+        where.append(_IS_TOP_LEVEL)
+    if parent is not None:
+        where.append("m.parent_token = :parent")
+        values["parent"] = replace_surrogates(parent)
     return _SESSIONS.format(where=" and ".join(where)), values
 
 

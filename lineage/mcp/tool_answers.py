@@ -47,7 +47,8 @@ def show_session(call: ToolCall) -> str:
     if call["turns"] is None:
         shown = lookup.show_file(call.ws, token, call["kind"])
         rest = f"The whole of it is in {shown.path}; `turns` reads the transcript."
-        return render_response(_session_heading(shown), [ResponseItem(call["kind"], shown.text)], rest)
+        pieces = [ResponseItem(call["kind"], shown.text), *map(_format_session, shown.sub_agents)]
+        return render_response(_session_heading(shown), pieces, rest)
     first, last = parse_turn_range(call["turns"].strip())
     if last - first >= MAX_TURNS:
         raise InvalidInput(f"{first}-{last} is no range of 1 to {MAX_TURNS} turns", hint='for example "12-18"')
@@ -108,7 +109,8 @@ def _format_hit(hit: Hit) -> ResponseItem:
 def _format_session(row: SessionRow) -> ResponseItem:
     where = ", ".join(filter(None, (row.harness, row.project, row.session_id)))
     about = _format_synopsis(row.title, row.outcome)
-    return ResponseItem(f"{row.session_token} · {row.membership_ts}", f"{about}\n{where}")
+    marks = ["sub-agent"] * bool(row.parent_token) + [f"sub-agents {row.sub_agents}"] * bool(row.sub_agents)
+    return ResponseItem(" · ".join([row.session_token, row.membership_ts, *marks]), f"{about}\n{where}")
 
 
 def _format_synopsis(title: str | None, outcome: str | None) -> str:

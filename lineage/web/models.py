@@ -13,6 +13,7 @@ SESSION: Schema = record({
     "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "ask": TEXT, "outcome": TEXT,
     "started_at": nullable(TEXT), "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT,
     "manifest_path": TEXT, "captures": INTEGER, "private": BOOLEAN,
+    "parent_token": nullable(TEXT), "sub_agents": INTEGER,
 })  # fmt: skip
 PART: Schema = record({
     "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
@@ -76,7 +77,7 @@ RECEIPT: Schema = record({
     "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
     "reason": TEXT, "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT),
     "spool_files": list_of(TEXT), "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER,
-    "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT),
+    "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT), "sub_agents": list_of(TEXT),
 })  # fmt: skip
 FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what": TEXT, "mend": TEXT})
 

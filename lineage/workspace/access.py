@@ -141,7 +141,8 @@ class AgentAccess:
 
     def _may_show(self, row: SessionRow) -> bool:
         is_public = is_allowed_in_scope(GLOBAL, private=row.private, token=row.session_token)
-        return is_public and row.agent_id == self.agent_id and row.session_token not in self.book_reader.removed_tokens
+        is_removed = not self.book_reader.removed_tokens.isdisjoint((row.session_token, row.parent_token))
+        return is_public and row.agent_id == self.agent_id and not is_removed
 
     def _may_show_token(self, token: str) -> bool:
         if token not in self._sessions:  # a search result may name the same session many times

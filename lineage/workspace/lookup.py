@@ -2,10 +2,11 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
+from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
 from lineage.core.format.turns import Turn
@@ -17,6 +18,7 @@ from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read
 from lineage.workspace.workspace import Workspace, describe_stale
 
 MAX_CANDIDATES = 50
+MAX_SUB_AGENTS = 10_000
 SHOWN_CANDIDATES = 5
 
 
@@ -63,6 +65,13 @@ def load_row_of_written(ws: Workspace, artifact: Artifact, turn_texts: TurnTexts
     return loaded[0] if loaded else None
 
 
+def find_parent_stem(ws: Workspace, document: Artifact | Manifest) -> str | None:
+    """Return the stem of the parent's manifest of a sub-agent, None without one."""
+    token = find_parent(document)
+    stem = ws.documents.claims.get_stem(token) if token else None
+    return stem if stem and ws.documents.manifests.get(stem) else None
+
+
 def _check_document(path: str, stored: LoadedDocument) -> Artifact | Manifest:
     if not isinstance(stored.document, Artifact | Manifest):
         raise FormatError(f"{path}: holds a {stored.document.kind}")
@@ -71,13 +80,14 @@ def _check_document(path: str, stored: LoadedDocument) -> Artifact | Manifest:
 
 @dataclass(frozen=True, slots=True)
 class SessionText:
-    """The text of a session's file, or of some of its turns."""
+    """The text of a session's file, or of some of its turns. With a summary come the sub-agents, newest first."""
 
     session: SessionRow
     kind: str
     path: str
     text: str
     turns: Sequence[Turn] = ()
+    sub_agents: Sequence[SessionRow] = ()
 
 
 def resolve_session(ws: Workspace, reference: str) -> SessionRow:
@@ -106,7 +116,9 @@ def show_file(ws: Workspace, reference: str, kind: str) -> SessionText:
     if shown is None:
         raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
     ws.telemetry.count_access(session.session_token, ws.now)
-    return shown
+    if kind != naming.SUMMARY or not session.sub_agents:
+        return shown
+    return replace(shown, sub_agents=ws.index.list_sessions(None, parent=session.session_token, limit=MAX_CANDIDATES))
 
 
 def load_newest_file(ws: Workspace, session: SessionRow, kind: str) -> SessionText | None:

@@ -39,6 +39,7 @@ _ROW = ArtifactRow(
     private=0,
     partial=0,
     visible=1,
+    parent_token=None,
     stamp="",
     passages=(),
 )

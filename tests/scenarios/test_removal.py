@@ -244,7 +244,7 @@ def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     receipt = lineage("remove", "s-1", "--reason", "asked for", "--yes", "--json").json
     assert set(receipt) == {
         "session_token", "session_id", "agent_id", "harness", "reason", "removed_at", "dry_run", "removed_paths",
-        "spool_files", "rows", "turns", "entries", "checked_files", "elsewhere", "out_of_reach",
+        "spool_files", "rows", "turns", "entries", "checked_files", "elsewhere", "out_of_reach", "sub_agents",
     }  # fmt: skip
     assert receipt["removed_paths"] == [path for path in gone if receipt["session_token"] in path]
     assert (receipt["session_id"], receipt["agent_id"], receipt["turns"]) == ("s-1", "default", 6)

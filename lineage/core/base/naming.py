@@ -42,11 +42,11 @@ _TEMPORARY = re.compile(
 
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z"
 _TIME_LENGTH = len("2026-03-28T22-34-06.792Z")
-_STEM = re.compile(rf"({_TIME})--({TOKEN.pattern})")
+STEM = re.compile(rf"({_TIME})--({TOKEN.pattern})")
 _CLAIM_OR_TOMBSTONE = re.compile(rf"(?:{CLAIMS}|{TOMBSTONES}){TOKEN.pattern}\.md")
 _TOKEN = re.compile(rf"(?<![a-z2-7]){TOKEN.pattern}(?![a-z2-7])")
 _MEMORY_MD = re.compile(rf"{AGENTS}([^/]+)/MEMORY\.md")
-_PATH = re.compile(rf"memory/({_STEM.pattern})--({'|'.join((*ARTIFACT_KINDS, MANIFEST))})\.md")
+_PATH = re.compile(rf"memory/({STEM.pattern})--({'|'.join((*ARTIFACT_KINDS, MANIFEST))})\.md")
 
 
 # A named tuple: every document of a reindex makes one.
@@ -72,6 +72,12 @@ def derive_session_token(agent_id: str, identity: str) -> str:
     """
     seed = f"{validate_agent_id(agent_id)}:{identity.strip()}".encode()
     return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
+
+
+def derive_parent_token(identity: Identity, parent_session: str | None) -> str | None:
+    """Return the token of a sub-agent's parent, None for a session without one; no session is its own parent."""
+    token = derive_session_token(identity.agent_id, parent_session) if parent_session else None
+    return None if token == identity.token else token
 
 
 def is_agent_id(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
-from lineage.core.base.naming import is_test_session
+from lineage.core.base.naming import derive_parent_token, is_test_session
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.format.documents import Artifact, Manifest
 
@@ -108,6 +108,11 @@ def build_head(artifact: Artifact) -> ArtifactHead:
 def is_visible(document: Artifact | Manifest) -> bool:
     """Return whether the ledger and search show the session: temp and test sessions stay out."""
     return not is_test_session(document.identity, document.project)
+
+
+def find_parent(document: Artifact | Manifest) -> str | None:
+    """Return the token of the session that started this one, a sub-agent; None for any other session."""
+    return derive_parent_token(document.identity, document.parent_session)
 
 
 def build_ledger(entries: Sequence[LedgerEntry]) -> Ledger:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any
 
-from lineage.core.base.naming import TOKEN, validate_agent_id
+from lineage.core.base.naming import STEM, TOKEN, validate_agent_id
 from lineage.core.base.times import to_utc_or_none
 from lineage.core.format.body import HASH_SCOPE
 from lineage.errors import FormatError, InvalidInput
@@ -17,6 +17,7 @@ _TIMES = frozenset(
 )
 
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
+_LISTS = {"imported_from": (TOKEN, "session tokens"), "sub_agents": (STEM, "stems")}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 
 
@@ -33,9 +34,10 @@ def check_meta(key_types: Mapping[str, tuple[type, ...]], meta: Mapping[str, Any
             raise FormatError(f"{key!r} holds something else than text")
         if key in _TIMES and value is not None and to_utc_or_none(value) != value:
             raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
-    former_tokens = meta.get("imported_from", [])
-    if not (isinstance(former_tokens, list) and all(isinstance(t, str) and TOKEN.fullmatch(t) for t in former_tokens)):
-        raise FormatError("'imported_from' is not a list of session tokens")
+    for key, (pattern, what) in _LISTS.items():
+        names = meta.get(key, [])
+        if not (isinstance(names, list) and all(isinstance(name, str) and pattern.fullmatch(name) for name in names)):
+            raise FormatError(f"{key!r} is not a list of {what}")
     if "watermark" in key_types and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:

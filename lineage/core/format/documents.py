@@ -28,7 +28,7 @@ FORMAT = 2
 
 SENTENCE_VERSION = "memory_sentence_v1"
 
-_OPTIONAL = ("imported_from",)
+_OPTIONAL = ("imported_from", "sub_agents")
 _DEFAULTS: dict[str, Any] = {"format": 1, "partial": False, "cssclasses": []}
 """The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
@@ -93,7 +93,7 @@ class Manifest(NamedTuple):
     """The one mutable file of a session: it names every capture and compaction by stem, oldest first.
 
     `resanitized` holds a record of each artifact that was replaced under new redaction rules. `imported_from` holds
-    the tokens of the session before a bundle brought it here, oldest first.
+    the tokens of the session before a bundle brought it here, oldest first, `sub_agents` the stems of its sub-agents.
     """
 
     kind: str
@@ -129,6 +129,7 @@ class Manifest(NamedTuple):
     cssclasses: list[str]
     body: str
     imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
+    sub_agents: list[str] = []  # noqa: RUF012
 
     @property
     def identity(self) -> Identity:

@@ -1,6 +1,6 @@
 """Revisions of a manifest, which add links: pure functions (spec: mutable session manifest)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lineage.core.base import naming, times
 from lineage.core.base.links import escape_markdown, to_one_line, wikilink
@@ -15,14 +15,34 @@ _COPIED_FIELDS = (
 
 
 def link_artifacts(
-    manifest: Manifest | None, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str
+    manifest: Manifest | None,
+    stem: str,
+    artifacts: Sequence[Artifact],
+    write_id: str,
+    now: str,
+    sub_agents: Iterable[str] = (),
 ) -> Manifest | None:
-    """Return the manifest with links to one capture or compaction, None if it has them; a new one at `stem`."""
+    """Return the manifest with links to one capture or compaction, None if it has them; a new one at `stem`.
+
+    `sub_agents` are stems of manifests to link too.
+    """
     first = artifacts[0]
     if manifest is None:
         manifest = _new_manifest(first, stem)
     changed = _add_compaction(manifest, first) if first.kind == naming.COMPACTION else _add_capture(manifest, artifacts)
+    changed = changed._replace(
+        parent_session=manifest.parent_session or first.parent_session,
+        sub_agents=sorted({*manifest.sub_agents, *sub_agents}),
+    )
     if changed == manifest and manifest.revision > 0:
+        return None
+    return _bump_revision(changed, manifest.revision, render_manifest_body(changed), write_id, now)
+
+
+def replace_sub_agents(manifest: Manifest, stems: Iterable[str], write_id: str, now: str) -> Manifest | None:
+    """Return the manifest with links to the sub-agents of these stems, None if it has them."""
+    changed = manifest._replace(sub_agents=sorted(set(stems)))
+    if changed == manifest:
         return None
     return _bump_revision(changed, manifest.revision, render_manifest_body(changed), write_id, now)
 
@@ -136,7 +156,7 @@ def _add_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
         captures=captures,
         transcript_path=naming.artifact_path(newest, naming.TRANSCRIPT),
         summary_path=naming.artifact_path(newest, naming.SUMMARY),
-        memory_md_refs=sorted({*manifest.memory_md_refs, memory_md_anchor(transcript)}),
+        memory_md_refs=sorted({*manifest.memory_md_refs, *_list_anchors(transcript)}),
         started_at=transcript.started_at if captures[0] == transcript.stem else manifest.started_at,
         ended_at=transcript.ended_at if is_newest else manifest.ended_at,
         project=manifest.project or transcript.project,
@@ -155,6 +175,10 @@ def _add_compaction(manifest: Manifest, artifact: Artifact) -> Manifest:
     return manifest._replace(compactions=compactions, compaction_path=newest)
 
 
+def _list_anchors(artifact: Artifact) -> list[str]:
+    return [] if artifact.parent_session else [memory_md_anchor(artifact)]  # a sub-agent has no row
+
+
 def memory_md_anchor(artifact: Artifact) -> str:
     """Return the anchor of a capture's row: `MEMORY.md#2026-03-28` (format: MEMORY.md)."""
     membership = artifact.ended_at or artifact.captured_at
@@ -162,7 +186,7 @@ def memory_md_anchor(artifact: Artifact) -> str:
 
 
 def render_manifest_body(manifest: Manifest) -> str:
-    """Return the body of a manifest: links to its newest artifacts, then every capture and compaction."""
+    """Return the body of a manifest: links to its newest artifacts, then every capture, compaction and sub-agent."""
     newest = (
         (manifest.summary_path, naming.SUMMARY),
         (manifest.transcript_path, naming.TRANSCRIPT),
@@ -177,6 +201,9 @@ def render_manifest_body(manifest: Manifest) -> str:
     if manifest.compactions:
         lines = [_render_line(stem, naming.COMPACTION) for stem in manifest.compactions]
         parts.append("## Compactions\n\n" + "\n".join(lines))
+    if manifest.sub_agents:
+        lines = [_render_line(stem, naming.MANIFEST) for stem in manifest.sub_agents]
+        parts.append("## Sub-agents\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 

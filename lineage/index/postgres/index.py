@@ -22,7 +22,7 @@ from lineage.index.rows import COLUMNS, ArtifactRow
 from lineage.index.vectorfile import VectorFile
 from lineage.index.vectors import Vectors
 
-_ARRAYS = ", ".join(f"%s::{'integer' if name in ('private', 'visible') else 'text'}[]" for name in COLUMNS)
+_ARRAYS = ", ".join(f"%s::{'integer' if name in schema.INTEGERS else 'text'}[]" for name in COLUMNS)
 # Sorted, so that writers lock rows in one order and never block each other.
 _UPSERT = f"""
     insert into artifacts ({", ".join(COLUMNS)})

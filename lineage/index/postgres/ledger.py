@@ -5,6 +5,7 @@ from typing import Any
 
 from lineage.core.capture.ledger import ArtifactHead, ProjectTally, Window
 from lineage.database.postgres import Postgres
+from lineage.index.ledger import FOLLOW_PARENT, IS_NO_SUB_AGENT
 
 _PAGE_SIZE = 1000
 _OF_SESSIONS = "session_token = any(%s::text[])"
@@ -12,6 +13,7 @@ _HIDE_SUPERSEDED = f"""
     update artifacts set visible = 0 where {_OF_SESSIONS} and partial = 1 and session_token in
     (select session_token from artifacts where source_kind = 'transcript' and partial = 0) returning id
 """
+_OF_FAMILIES = "(session_token = any(%s::text[]) or parent_token = any(%s::text[]))"
 _DELETE_ENTRIES = f"delete from entries where {_OF_SESSIONS}"
 _ON_CONFLICT = """
     on conflict (stem) do update set agent_id = excluded.agent_id, session_token = excluded.session_token,
@@ -21,8 +23,8 @@ _CAPTURES = f"""
     insert into entries
     select distinct on (stem) stem, agent_id, session_token, membership_ts,
            case when private <> 0 then '' else coalesce(project, '') end, 0
-    from artifacts
-    where {_OF_SESSIONS} and visible = 1 and source_kind in ('summary', 'transcript')
+    from artifacts a
+    where {_OF_SESSIONS} and visible = 1 and source_kind in ('summary', 'transcript') and {IS_NO_SUB_AGENT}
     order by stem, source_kind
 {_ON_CONFLICT}"""
 _COMPACTIONS = f"""
@@ -31,7 +33,7 @@ _COMPACTIONS = f"""
            case when private <> 0 then '' else coalesce(project, '') end, 1
     from artifacts a
     where {_OF_SESSIONS} and visible = 1 and source_kind = 'compaction'
-      and not exists (select 1 from entries e where e.session_token = a.session_token)
+      and not exists (select 1 from entries e where e.session_token = a.session_token) and {IS_NO_SUB_AGENT}
     order by session_token, stem desc
 {_ON_CONFLICT}"""
 _HEADS = f"""
@@ -65,14 +67,15 @@ def sync_sessions(database: Postgres, tokens: Iterable[str]) -> None:
     """Update the entries of sessions to their artifacts: one for each capture, else the newest compaction's."""
     # Sorted: two writers that lock the same rows in another order would block each other.
     values = sorted(set(tokens))
-    database.execute("; ".join((_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS)), (values, values, values))
+    statements = (FOLLOW_PARENT.format(of_sessions=_OF_FAMILIES), _DELETE_ENTRIES, _CAPTURES, _COMPACTIONS)
+    database.execute("; ".join(statements), [values] * 5)
 
 
 def sync_all_sessions(database: Postgres) -> None:
     """Update the entries of all sessions."""
     with database.transaction():
         database.execute("lock table entries in share row exclusive mode")  # captures that end meanwhile come after it
-        for statement in (_DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
+        for statement in (FOLLOW_PARENT.format(of_sessions="true"), _DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
             database.execute(statement.replace(_OF_SESSIONS, "true"))
 
 

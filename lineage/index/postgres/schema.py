@@ -10,11 +10,11 @@ from lineage.index import books
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 
-VERSION = 4
+VERSION = 5
 
 _TEXT = 'text collate "C"'
-_INTEGERS = ("private", "partial", "visible")
-_ARTIFACTS = ", ".join(f"{name} {'integer' if name in _INTEGERS else _TEXT}" for name in COLUMNS)
+INTEGERS = ("private", "partial", "visible")
+_ARTIFACTS = ", ".join(f"{name} {'integer' if name in INTEGERS else _TEXT}" for name in COLUMNS)
 _ENTRY_TYPES = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_ENTRY_TYPES.get(name, _TEXT)}" for name in books.COLUMNS)
 _UNSAMPLED_COLUMNS = {
@@ -32,6 +32,7 @@ _STATEMENTS = (
     " unique (source_path), check (source_path is not null and source_sha256 is not null and source_kind is not null))",
     "create index on artifacts (agent_id, membership_ts)",
     "create index on artifacts (session_token)",
+    "create index on artifacts (parent_token)",
     f"create table search (id bigint primary key, title {_TEXT}, sentence {_TEXT}, body {_TEXT}, turns {_TEXT},"
     " terms tsvector not null, words integer not null)",
     "alter table search alter column terms set storage external",  # each word of a query would unpack it again

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from lineage.core.base import naming
 from lineage.core.base.times import to_date
-from lineage.core.capture.ledger import Window, compute_membership, is_visible
+from lineage.core.capture.ledger import Window, compute_membership, find_parent, is_visible
 from lineage.core.capture.planner import CaptureState, CaptureStep, Intent, plan_steps
 from lineage.core.format import transcript
 from lineage.core.format.body import body_chunks
@@ -16,7 +16,7 @@ from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
 from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture
 from lineage.store import ConflictError, map_concurrently, read_or_none
-from lineage.workspace.lookup import load_row, load_row_of_written
+from lineage.workspace.lookup import MAX_SUB_AGENTS, find_parent_stem, load_row, load_row_of_written
 from lineage.workspace.publish import index_and_publish
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
@@ -75,7 +75,7 @@ class _Applier:
             case CaptureStep.TRANSCRIPT | CaptureStep.SUMMARY | CaptureStep.COMPACTION:
                 documents.artifacts.write(next(a for a in intent.artifacts if a.kind == step.value))
             case CaptureStep.MANIFEST:
-                documents.manifests.link(intent.stem, intent.artifacts, self.ws.new_id(), self.ws.now)
+                self._link()
             case CaptureStep.LEARN:
                 self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, self.hints.candidates)
             case CaptureStep.PUBLISH:
@@ -85,22 +85,35 @@ class _Applier:
             case CaptureStep.CLEAR:
                 documents.spool.clear(intent.job)
 
+    def _link(self) -> None:
+        """Link the capture in the manifest, with the session's sub-agents; and a sub-agent in its parent's manifest."""
+        ws, stem, sub_agents = self.ws, self.intent.stem, set[str]()
+        with tolerate_outage(ws):
+            rows = ws.index.list_sessions(None, parent=self.intent.job.token, limit=MAX_SUB_AGENTS)
+            names = (naming.parse_path(row.manifest_path) for row in rows)
+            sub_agents = {name.stem for name in names if name}
+        ws.documents.manifests.link(stem, self.intent.artifacts, ws.new_id(), ws.now, sub_agents)
+        if parent := find_parent_stem(ws, self.first):
+            ws.documents.manifests.update_sub_agents(parent, lambda known: known | {stem}, ws.new_id(), ws.now)
+
     def _publish(self) -> None:
         # MEMORY.md first: nobody reads a row of a capture before MEMORY.md shows it.
         artifact = self.intent.artifacts[-1]
         time = compute_membership(artifact.ended_at, artifact.captured_at)
-        capture = QueuedCapture(artifact.agent_id, artifact.identity.token, time, tuple(_list_paths(self.intent)))
+        paths = tuple(_list_paths(self.ws, self.intent))
+        capture = QueuedCapture(artifact.agent_id, artifact.identity.token, time, paths)
         index_and_publish(self.ws, capture, self._build_rows)
 
     def _build_rows(self) -> list[ArtifactRow]:
-        def build_row(artifact: Artifact | None) -> ArtifactRow | None:
-            if artifact:
+        def build_row(path: str) -> ArtifactRow | None:
+            if artifact := artifacts.get(path):
                 texts = self.hints.turn_texts if artifact.kind == naming.TRANSCRIPT else None
                 return load_row_of_written(self.ws, artifact, texts)
-            manifest = load_row(self.ws.documents.store, naming.artifact_path(self.intent.stem, naming.MANIFEST))
+            manifest = load_row(self.ws.documents.store, path)
             return manifest[0] if manifest else None
 
-        rows = map_concurrently(self.ws.documents.store, build_row, (*self.intent.artifacts, None))
+        artifacts = {artifact.path: artifact for artifact in self.intent.artifacts}
+        rows = map_concurrently(self.ws.documents.store, build_row, _list_paths(self.ws, self.intent))
         return list(filter(None, rows))
 
     def _count(self) -> None:
@@ -129,7 +142,7 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
     stems = (manifest.compactions if first.kind == naming.COMPACTION else manifest.captures) if manifest else []
     is_indexed = is_counted = False
     with tolerate_outage(ws):
-        is_indexed = ws.index.has_paths(_list_paths(intent))
+        is_indexed = ws.index.has_paths(_list_paths(ws, intent))
     with tolerate_outage(ws):
         is_counted = ws.telemetry.has_counted(first.stem, intent.job.flow)
     return CaptureState(
@@ -143,8 +156,11 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
     )
 
 
-def _list_paths(intent: Intent) -> list[str]:
-    return [*(artifact.path for artifact in intent.artifacts), naming.artifact_path(intent.stem, naming.MANIFEST)]
+def _list_paths(ws: Workspace, intent: Intent) -> list[str]:
+    """Return the files whose rows a capture changes: its artifacts, its manifest, and that of a sub-agent's parent."""
+    stems = filter(None, (intent.stem, find_parent_stem(ws, intent.artifacts[0])))
+    manifests = (naming.artifact_path(stem, naming.MANIFEST) for stem in stems)
+    return [*(artifact.path for artifact in intent.artifacts), *manifests]
 
 
 def _is_projected(ws: Workspace, artifact: Artifact, manifest: Manifest | None) -> bool:
@@ -153,9 +169,10 @@ def _is_projected(ws: Workspace, artifact: Artifact, manifest: Manifest | None) 
     if blob is None:
         return False
     is_in_window = Window.from_end(ws.now).contains(compute_membership(artifact.ended_at, artifact.captured_at))
-    if not (is_visible(artifact) and is_in_window):
+    is_sub_agent = find_parent(artifact) or (manifest and find_parent(manifest))
+    if is_sub_agent or not (is_visible(artifact) and is_in_window):
         return True
-    # Every capture has a ledger row; a session that was only compacted has its newest compaction's.
+    # Every capture but a sub-agent's has a ledger row; a session that was only compacted has its newest compaction's.
     is_superseded = (
         artifact.kind == naming.COMPACTION
         and manifest is not None

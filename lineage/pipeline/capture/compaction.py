@@ -34,11 +34,14 @@ def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResul
     if ws.documents.tombstones.has(request.token):
         return sessions.refuse_removed(request.token)
     source = read_source(ws, request)  # sanitized: there is no raw text below this line
+    if sessions.is_parent_removed(ws, request, source):
+        return sessions.refuse_removed(request.token)
+    source = sessions.follow_parent(ws, source)
     # The turns before the transcript's own record of the compaction; without a record, all turns so far.
     count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
     watermark = Watermark(count, source.turns[count - 1].id if count else None, ws.rules.version)
     narration = _narrate(ws, request, source, watermark)  # before the lock: a model may take a minute
-    with sessions.locked_session(ws, request.token) as (session, finished):
+    with sessions.locked_session(ws, request.token, source, is_end=False) as (session, finished):
         existing = _find_same_compaction(ws, session, source, watermark)
         if existing:
             intent = sessions.rebuild_intent(ws, existing, session)
@@ -55,7 +58,7 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource, watermark: 
     """Ask the language model about a new compaction; not about one that was signaled before."""
     if ws.model is None:
         return NO_NARRATION
-    session = sessions.load_session(ws, request.token)
+    session = sessions.load_session(ws, request.token, source.parent_token)
     if _find_same_job(session, request) or _find_same_compaction(ws, session, source, watermark):
         return NO_NARRATION
     request = replace(request, private=session.is_private(request))

@@ -1,16 +1,17 @@
 """One session as it stands in the workspace, its lock, the repair of an interrupted capture, and a flow's result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lineage.core.base import naming
 from lineage.core.base.times import shift_time
+from lineage.core.capture.ledger import find_parent
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request
 from lineage.core.format import transcript
-from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import Job
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
@@ -70,12 +71,13 @@ def join_notes(*notes: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's files and jobs. `stem` is the claimed one, None before the first write."""
+    """A session's files and jobs, and a sub-agent's parent. `stem` is the claimed one, None before the first write."""
 
     token: str
     stem: str | None
     manifest: Manifest | None
     jobs: tuple[Job, ...]
+    parent: "Session | None" = None
 
     @property
     def captures(self) -> list[str]:
@@ -99,7 +101,12 @@ class Session:
         return self.stem is not None and self.manifest is None and not self.jobs
 
     def is_private(self, request: Request | None = None) -> bool:
-        """Return whether the session is private: its first capture decides, before it any signal (format: Captures)."""
+        """Return whether the session is private: its first capture decides, before it any signal (format: Captures).
+
+        A private session's sub-agents are private.
+        """
+        if self.parent and self.parent.is_private():
+            return True
         if self.manifest:
             return self.manifest.private
         asked = request is not None and request.private
@@ -114,12 +121,14 @@ class Session:
 
 
 @contextmanager
-def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[None]:
-    """Hold the session's lock, shared by about a thousand others (format: a stem moves on under the session's lock).
+def session_lock(ws: Workspace, *tokens: str | None, wait: bool = True) -> Iterator[None]:
+    """Hold the sessions' locks, each shared by about a thousand others (format: a stem moves on under the lock).
 
-    Raise BusyError if it is taken and `wait` is False.
+    Raise BusyError if one is taken and `wait` is False.
     """
-    with ws.documents.store.lock(f"session-{token[:2]}", wait=wait):
+    with ExitStack() as stack:
+        for prefix in sorted({token[:2] for token in tokens if token}):  # in one order: nobody waits in a circle
+            stack.enter_context(ws.documents.store.lock(f"session-{prefix}", wait=wait))
         # an artifact that another process archived before must not be written again beside its bundle
         ws.documents.notice_archive()
         yield
@@ -127,24 +136,45 @@ def session_lock(ws: Workspace, token: str, *, wait: bool = True) -> Iterator[No
 
 @contextmanager
 def locked_session(
-    ws: Workspace, token: str, source: SessionSource | None = None
+    ws: Workspace, token: str, source: SessionSource, *, is_end: bool
 ) -> Iterator[tuple[Session, Sequence[Artifact]]]:
     """Lock a session, finish its interrupted captures, and yield it with the artifacts that needed that.
 
-    `source` is the session's end if it is signaled now. Raise RemovedError if the session was removed.
+    `source` is the session as read, `is_end` if its end is signaled now. With a sub-agent its parent is locked, so that
+    a removal finds all that it has to remove. Raise RemovedError if one of them was removed.
     """
-    with session_lock(ws, token):
-        ws.documents.tombstones.raise_if_removed(token)  # asked again: it may have been removed while a model thought
-        session = load_session(ws, token)
-        finished = finish_interrupted(ws, session, source)
-        yield (load_session(ws, token) if finished else session), finished
+    parent = source.parent_token
+    with session_lock(ws, token, parent):
+        for name in filter(None, (token, parent)):  # asked again: it may have been removed while a model thought
+            ws.documents.tombstones.raise_if_removed(name)
+        session = load_session(ws, token, parent)
+        finished = finish_interrupted(ws, session, source if is_end else None)
+        yield (load_session(ws, token, parent) if finished else session), finished
 
 
-def load_session(ws: Workspace, token: str) -> Session:
-    """Return the session as its claim, manifest and jobs describe it."""
+def load_session(ws: Workspace, token: str, parent: str | None = None) -> Session:
+    """Return the session as its claim, manifest and jobs describe it; `parent` is the token of a sub-agent's parent."""
     stem = ws.documents.claims.get_stem(token) or _find_unclaimed_stem(ws, token)
     manifest = ws.documents.manifests.get(stem) if stem else None
-    return Session(token, stem, manifest, tuple(ws.documents.spool.list_pending(token)))
+    jobs = tuple(ws.documents.spool.list_pending(token))
+    return Session(token, stem, manifest, jobs, load_session(ws, parent) if parent else None)
+
+
+def is_parent_removed(ws: Workspace, request: Request, source: SessionSource) -> bool:
+    """Return whether a sub-agent's parent was removed: then the sub-agent is buried too, for those that it started."""
+    tombstones, token = ws.documents.tombstones, request.token
+    if not (source.parent_token and tombstones.has(source.parent_token)):
+        return False
+    agent, reason = request.identity.agent_id, "its parent was removed"
+    tombstones.put(Tombstone("tombstone", agent, token, ws.now, reason, removed_paths=[], removed_turns=[]))
+    ws.documents.spool.discard(token)
+    return True
+
+
+def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
+    """Return a sub-agent's source with its parent's project, if that is known: what it learns is learned there."""
+    manifest = load_session(ws, source.parent_token).manifest if source.parent_token else None
+    return replace(source, project=manifest.project) if manifest and manifest.project else source
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
@@ -174,6 +204,9 @@ def finish_interrupted(ws: Workspace, session: Session, source: SessionSource | 
     for flow, stem in dict.fromkeys(candidates):
         kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
         artifact = ws.documents.artifacts.get(naming.artifact_path(stem, kind))
+        parent = find_parent(artifact) if artifact else None
+        if parent and ws.documents.tombstones.has(parent):
+            continue
         if artifact and session.stem and apply_plan(ws, rebuild_intent(ws, artifact, session, source)).steps:
             finished.append(artifact)
     return finished

@@ -18,7 +18,9 @@ from lineage.pipeline.capture.apply import CaptureHints, apply_plan
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
 from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate, narration_from_job
 from lineage.pipeline.capture.source import SessionSource, read_source
-from lineage.workspace.workspace import Workspace
+from lineage.pipeline.memory.session_entries import forget_session_entries
+from lineage.workspace.lookup import MAX_SUB_AGENTS
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 
 def capture_session(ws: Workspace, request: Request, capture: Capture | None = None) -> sessions.CaptureResult:
@@ -31,12 +33,17 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     if ws.documents.tombstones.has(request.token):
         return sessions.refuse_removed(request.token)
     source = read_source(ws, request, capture)  # sanitized; below, only the request holds raw text, for its job
+    if sessions.is_parent_removed(ws, request, source):
+        return sessions.refuse_removed(request.token)
+    source = sessions.follow_parent(ws, source)
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
-    with sessions.locked_session(ws, request.token, source) as (session, finished):
+    with sessions.locked_session(ws, request.token, source, is_end=True) as (session, finished):
         turns = _select_new_turns(ws, session, request, source)
         if not turns:
             return _finish_unchanged(ws, session, request, source, finished)
         intent, hints = _plan_capture(ws, session, request, source, turns, narration)
+        if intent.artifacts[0].private and not session.captures:
+            _hide_sub_agents(ws, request.token)
         applied = apply_plan(ws, intent, hints)
     return replace(
         _build_result(intent, source, len(turns)),
@@ -45,11 +52,18 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     )
 
 
+def _hide_sub_agents(ws: Workspace, token: str) -> None:
+    """Take what sub-agents taught out of the books of others: they were captured before the private session was."""
+    with tolerate_outage(ws):
+        for row in ws.index.list_sessions(None, parent=token, limit=MAX_SUB_AGENTS):
+            forget_session_entries(ws, row.session_token)
+
+
 def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narration:
     """Ask the language model about the new turns; not for an end that was signaled before: its job has the sentence."""
     if ws.model is None:
         return NO_NARRATION
-    session = sessions.load_session(ws, request.token)
+    session = sessions.load_session(ws, request.token, source.parent_token)
     if session.pending_ends:
         return NO_NARRATION
     # The first capture may have made the session private: then no model may see it, whatever this request says.

@@ -14,6 +14,7 @@ from typing import Any
 
 from lineage.config import Settings
 from lineage.core.base.links import to_one_line
+from lineage.core.base.naming import derive_parent_token
 from lineage.core.base.sequences import LazySequence
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
@@ -31,6 +32,7 @@ _MAX_TITLE_CHARS = 80
 _MAX_HELD_CHARS = 1 << 23
 """The limit of text, in characters, for turns in memory; longer sessions go to disk."""
 _OF_REMOVED = "turns of a removed session"
+_PROMPT = "prompt"  # the name of what an agent wrote to a sub-agent
 _BATCH = 64  # turns a read: few enough to hold, many enough to be fast
 
 
@@ -56,6 +58,7 @@ class SessionSource:
     forked_from: str | None = None
     has_data: bool = False
     partial: bool = False
+    parent_token: str | None = None
 
 
 def read_source(ws: Workspace, request: Request, capture: Capture | None = None) -> SessionSource:
@@ -102,6 +105,7 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
         forked_from=sanitizer.sanitize_optional(capture.forked_from),
         has_data=request.data or capture.has_data,
         partial=capture.partial,
+        parent_token=derive_parent_token(request.identity, sanitizer.sanitize_optional(capture.parent_session)),
     )
 
 
@@ -116,7 +120,7 @@ def _read_transcript(request: Request) -> Capture:
 
 def _disown_prompt(turn: Turn) -> Turn:
     """Return a turn of a sub-agent: nobody speaks to it but the agent that started it."""
-    return turn._replace(role=SYSTEM, name="prompt") if turn.role == USER else turn
+    return turn._replace(role=SYSTEM, name=_PROMPT) if turn.role == USER else turn
 
 
 def _filter_visible(turns: Iterable[Turn], settings: Settings, hidden_positions: list[int]) -> Iterator[Turn]:
@@ -162,7 +166,7 @@ def _build_title(harness_title: str | None, turns: Iterable[Turn], request: Requ
     """Return the harness's title, else the beginning of the first request, else harness and id."""
     title = to_one_line(harness_title or "")
     if not title:
-        first = next((turn.text for turn in turns if turn.role == USER and turn.text), "")
+        first = next((turn.text for turn in turns if (turn.role == USER or turn.name == _PROMPT) and turn.text), "")
         title = strip_markup(first) or f"{request.harness} session {request.identity.session_id}"
     return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 

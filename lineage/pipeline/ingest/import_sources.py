@@ -81,16 +81,17 @@ class SourceSummary:
     source: ImportSource
     session_id: str = ""
     forked_from: str | None = None
+    parent_session: str | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSources:
-    """The sources of one session in a fixed order. `parent` is the token of the session that it was forked from."""
+    """The sources of one session in a fixed order. `parents`: tokens of those that forked or started it."""
 
     token: str
     session_id: str
-    parent: str | None
+    parents: frozenset[str]
     sources: tuple[ImportSource, ...]
 
 
@@ -176,7 +177,7 @@ def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
         try:
             capture = source.read()
             session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
-            summaries.append(SourceSummary(source, session_id, capture.forked_from))
+            summaries.append(SourceSummary(source, session_id, capture.forked_from, capture.parent_session))
         except (TranscriptError, InvalidInput) as error:
             summaries.append(SourceSummary(source, problem=error.message))
     return summaries
@@ -189,18 +190,22 @@ def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[
         by_token.setdefault(derive_session_token(agent_id, summary.session_id), []).append(summary)
     groups = []
     for token, own in by_token.items():
-        forked_from = next(filter(None, (summary.forked_from for summary in own)), None)
-        parent = derive_session_token(agent_id, forked_from) if forked_from else None
-        groups.append(SessionSources(token, own[0].session_id, parent, tuple(summary.source for summary in own)))
+        ties = {tie for summary in own for tie in (summary.forked_from, summary.parent_session) if tie}
+        parents = frozenset(derive_session_token(agent_id, tie) for tie in ties) - {token}
+        groups.append(SessionSources(token, own[0].session_id, parents, tuple(summary.source for summary in own)))
     return groups
 
 
 def order_by_fork(groups: Iterable[SessionSources]) -> Iterator[list[SessionSources]]:
-    """Yield the groups in rounds, parents before forks: a shared turn belongs to the first session captured."""
+    """Yield the groups in rounds, parents before forks and sub-agents.
+
+    A turn of both belongs to the first session captured, and a sub-agent takes its parent's project.
+    """
     remaining = {group.token: group for group in groups}
     while remaining:
         # Sessions forked from each other would wait for ever: they come last, together.
-        ready = [group for group in remaining.values() if group.parent not in remaining] or list(remaining.values())
+        groups = list(remaining.values())
+        ready = [group for group in groups if group.parents.isdisjoint(remaining)] or groups
         yield ready
         for group in ready:
             del remaining[group.token]

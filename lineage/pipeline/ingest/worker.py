@@ -150,7 +150,7 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
     if result.status == CAPTURED and result.compactions:
         capture = load_adapter(harness).read(path, payload["session_id"])
         capture_recorded_compactions(ws, payload, result.session_token, capture, at)
-    shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "private") if key in payload}
+    shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "project", "private") if key in payload}
     for part in transcripts.find_subagent_transcripts(harness, path):
         session_id = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
         values = {**shared, "session_id": session_id, "transcript_path": str(part.path), "captured_at": at}

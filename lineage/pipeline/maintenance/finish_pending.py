@@ -51,7 +51,7 @@ def finish_pending(
             continue
         try:
             with sessions.session_lock(ws, job.token, wait=wait):
-                _finish_job(ws, job, result)
+                pending += _finish_job(ws, job, result)
             _replay(ws, job, result)
         except BusyError:
             continue
@@ -60,12 +60,12 @@ def finish_pending(
     return result
 
 
-def _finish_job(ws: Workspace, job: Job, result: FinishPendingResult) -> None:
-    """Complete the steps of a job that has written something, from the files."""
+def _finish_job(ws: Workspace, job: Job, result: FinishPendingResult) -> list[Job]:
+    """Complete the steps of a job that has written something, from the files. Return the jobs that follow from it."""
     if job.flow == REMOVAL:
-        finish_removal(ws, job)
         result.removals.append(job.token)
-    elif job.flow == IMPORT:
+        return finish_removal(ws, job)
+    if job.flow == IMPORT:
         result.finished += finish_import(ws, job)
     elif job.flow == ARCHIVAL:
         finish_archive(ws, job)
@@ -77,6 +77,7 @@ def _finish_job(ws: Workspace, job: Job, result: FinishPendingResult) -> None:
     else:
         session = sessions.load_session(ws, job.token)
         result.finished += [artifact.path for artifact in sessions.finish_interrupted(ws, session)]
+    return []
 
 
 def _replay(ws: Workspace, job: Job, result: FinishPendingResult) -> None:

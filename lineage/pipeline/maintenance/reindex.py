@@ -156,14 +156,21 @@ def _rebuild(ws: Workspace, executor: Executor | None, progress: Progress | None
         keys = (entry.key for entry in ws.documents.store.list(naming.MEMORY))
         paths = [key for key in keys if (name := naming.parse_path(key)) and name.token not in removed]
         if len(paths) >= _MIN_REBUILD:
-            report.added, report.broken = _write_all_rows(ws, paths, executor, progress)
+            report.added, report.broken = _write_all_rows(ws, paths, removed, executor, progress)
             _drop_rows(ws, ws.documents.tombstones.list_tokens() - removed)
 
 
 def _write_all_rows(
-    ws: Workspace, paths: Sequence[str], executor: Executor | None, progress: Progress | None
+    ws: Workspace,
+    paths: Sequence[str],
+    removed: Collection[str],
+    executor: Executor | None,
+    progress: Progress | None,
 ) -> tuple[int, list[tuple[str, str]]]:
-    """Write the rows of files; return their number, and (manifest, path) of links to files outside the listing."""
+    """Write the rows of files, without sub-agents of removed sessions.
+
+    Return their number, and (manifest, path) of links to files outside the listing.
+    """
     # A damaged or missing file has no row; the following comparison reports it.
     listed, count, missing_links = set(paths), 0, list[tuple[str, str]]()
     with ws.index.rebuild() as build:
@@ -173,7 +180,7 @@ def _write_all_rows(
         for batch, scanned in zip(batches, scan_files(ws.documents.store, batches, executor), strict=True):
             rows = []
             for number, (path, file) in enumerate(zip(batch, scanned, strict=True), done + 1):
-                if file.row:
+                if file.row and file.row.parent_token not in removed:
                     rows.append((number, file.row))
                     missing_links += [(path, other) for other in file.artifact_paths if other not in listed]
             build.write(rows)
@@ -213,11 +220,14 @@ def _index_scanned(
     ws: Workspace, scanned_files: Iterable[tuple[StaleFile, ScannedFile]], report: ReindexReport
 ) -> None:
     rows, stamps, missing = [], [], []
+    removed = ws.documents.tombstones.list_tokens()
     for stale, (row, artifact_paths, problem) in scanned_files:
         report.broken += [(stale.path, path) for path in artifact_paths]
         if problem:
             report.problems.append((stale.path, problem))
-        if row is None:
+        is_buried = row is not None and row.parent_token in removed  # a sub-agent's file that came back, or came late
+        report.buried += [stale.path] * is_buried
+        if row is None or is_buried:
             missing.append(stale.path)
         elif row.source_sha256 == stale.sha256:
             stamps.append((row.source_path, row.stamp))

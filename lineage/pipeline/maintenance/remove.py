@@ -1,16 +1,19 @@
 """Privacy removal: tombstone first, then files and entries, rows and projections, then the scrub (format: Removal).
 
-An interrupted removal is finished by the next run: its job lies in the spool until the last step.
+A session's sub-agents go with it, each with a tombstone of its own. An interrupted removal is finished by the next
+run: its job lies in the spool until the last step.
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token
+from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import REMOVAL, Job
@@ -27,7 +30,7 @@ from lineage.pipeline.memory.session_entries import (
     serialize_without_session,
 )
 from lineage.store import map_concurrently, read_or_none
-from lineage.workspace.lookup import load_readable_document, resolve_session
+from lineage.workspace.lookup import find_parent_stem, load_readable_document, load_row, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
 from lineage.workspace.removed_sessions import scrub_databases
 from lineage.workspace.workspace import Workspace
@@ -37,13 +40,15 @@ _AGAIN = "what came back goes with `lineage remove {} --again`"
 _MIN_PROBE_CHARS = 24  # shorter lines occur in anybody's text
 _MAX_PROBES = 400  # each is looked for in every note of the workspace
 _NOTE_SUFFIX = ".md"
+_RECORDED = ("agent_id", "reason", "removed_paths", "removed_turns", "imported_from")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalReceipt:
     """The result of a removal: the things removed, checked and out of reach. With `dry_run`, a forecast.
 
-    `entries` counts the session's entries in all books. `elsewhere` are other sessions' files and handwritten notes
+    `sub_agents` are the ids of those removed with the session; paths and counts hold theirs. `entries` counts the
+    entries in all books. `elsewhere` are other sessions' files and handwritten notes
     with a line of the session, and books with a damaged entry of it: named, not removed.
     """
 
@@ -62,6 +67,7 @@ class RemovalReceipt:
     checked_files: int
     elsewhere: list[str]
     out_of_reach: list[str]
+    sub_agents: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,43 +91,43 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
     Raises NotFoundError for an unknown or ambiguous reference, and for a removed session without `again`.
     """
     token = _resolve_token(ws, reference, again=again)
-    with sessions.session_lock(ws, token):
-        target = _load_target(ws, token)
-        job = build_removal_job(
-            Tombstone(
-                kind="tombstone",
-                agent_id=target.agent_id,
-                session_token=token,
-                removed_at=ws.now,
-                reason=to_one_line(ws.build_sanitizer().sanitize(reason)),
-                removed_paths=target.paths,
-                removed_turns=target.turns,
-                imported_from=target.came_from,
-            )
-        )
-        if dry_run:
-            return _build_receipt(ws, target, job, spool_files=[], rows=0, dry_run=True)
-        ws.documents.spool.put(job)
-        spooled, rows = finish_removal(ws, job)
-        return _build_receipt(ws, target, job, spool_files=spooled, rows=rows, dry_run=False)
+    reason = to_one_line(ws.build_sanitizer().sanitize(reason))
+    targets, jobs, spooled, rows = list[_RemovalTarget](), list[Job](), list[str](), 0
+    for name in (due := [token]):
+        with sessions.session_lock(ws, name):
+            targets.append(_load_target(ws, name))
+            jobs.append(_build_job(ws, targets[-1], reason))
+            if not dry_run:
+                ws.documents.spool.put(jobs[-1])
+                files, count = _erase(ws, jobs[-1])
+                spooled, rows = spooled + files, rows + count
+            if name == token:  # after its tombstone: no sub-agent joins it any more
+                due += _find_sub_agents(ws, token)
+    if not dry_run:
+        rows += _settle(ws, jobs)
+    return _build_receipt(ws, targets, jobs[0], spool_files=spooled, rows=rows, dry_run=dry_run)
 
 
-def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
-    """Finish a removal from its job, under the session's lock. Returns deleted spool files and the count of rows."""
+def finish_removal(ws: Workspace, job: Job) -> list[Job]:
+    """Finish a removal from its job, under the session's lock. Return the jobs for its sub-agents, in the spool now."""
+    _erase(ws, job)
+    targets = [_load_target(ws, token) for token in _find_sub_agents(ws, job.token)]
+    others = [_build_job(ws, target, job.payload["reason"]) for target in targets]
+    for other in others:
+        ws.documents.spool.put(other)
+    _settle(ws, [job])
+    return others
+
+
+def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
+    """Delete what there is of one session, under its lock. Return the deleted spool files and the number of rows."""
     # the tombstone first: no writer brings back a session that is removed by half
+    values = {key: job.payload[key] for key in _RECORDED if key in job.payload}
     ws.documents.tombstones.put(
-        Tombstone(
-            kind="tombstone",
-            agent_id=job.payload["agent_id"],
-            session_token=job.token,
-            removed_at=job.captured_at,
-            reason=job.payload["reason"],
-            removed_paths=job.payload["removed_paths"],
-            removed_turns=job.payload["removed_turns"],
-            imported_from=job.payload.get("imported_from", []),
-        )
+        Tombstone(kind="tombstone", session_token=job.token, removed_at=job.captured_at, **values)
     )
     paths = _list_paths(ws, job.token)
+    _unlink_from_parent(ws, job.token, paths)
     ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
         ws.documents.store.delete(path)
@@ -134,12 +140,53 @@ def finish_removal(ws: Workspace, job: Job) -> tuple[list[str], int]:
     spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
     spooled += ws.documents.checkpoints.discard(job.token)
     ws.documents.context_cache.clear()  # a cached context may quote the session
-    rows = ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
+    return spooled, ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
+
+
+def _settle(ws: Workspace, jobs: Sequence[Job]) -> int:
+    """Render without the erased sessions, scrub the databases, clear the jobs. Return the number of vectors dropped."""
     publish_all(ws)
-    rows += scrub_databases(ws)  # deleted rows stay readable in free pages until here
+    dropped = scrub_databases(ws)  # deleted rows stay readable in free pages until here
     ws.documents.store.collect_garbage()
-    ws.documents.spool.clear(job)
-    return spooled, rows
+    for job in jobs:
+        ws.documents.spool.clear(job)
+    return dropped
+
+
+def _find_sub_agents(ws: Workspace, token: str) -> list[str]:
+    """Return the tokens of a session's sub-agents and of theirs, from the files: rows may be missing."""
+    unfinished = {job.token for job in ws.documents.spool.list_pending()}
+    names = [(entry.key, naming.parse_path(entry.key)) for entry in ws.documents.store.list(naming.MEMORY)]
+    keys = [key for key, name in names if name and (name.kind == naming.MANIFEST or name.token in unfinished)]
+    ties = {tie for tie in map_concurrently(ws.documents.store, partial(_read_tie, ws), keys) if tie}
+    found = [token]
+    for parent in found:
+        found += sorted(child for child, of_child in ties if of_child == parent and child not in found)
+    return found[1:]
+
+
+def _read_tie(ws: Workspace, key: str) -> tuple[str, str] | None:
+    """Return the tokens of a sub-agent's file and of its parent, None for any other file."""
+    blob = read_or_none(ws.documents.store, key)
+    if blob is None or b"\nparent_session: null\n" in blob.data:  # most files, without parsing them
+        return None
+    document = load_readable_document(ws, key)
+    parent = find_parent(document) if document else None
+    return (document.identity.token, parent) if document and parent else None
+
+
+def _unlink_from_parent(ws: Workspace, token: str, paths: Sequence[str]) -> None:
+    """Take a sub-agent out of its parent's manifest."""
+    documents = (load_readable_document(ws, path) for path in paths if naming.parse_path(path))
+    stems = (find_parent_stem(ws, document) for document in documents if document)
+    if stem := next(filter(None, stems), None):
+
+        def drop(known: set[str]) -> set[str]:
+            return {name for name in known if not name.endswith(token)}
+
+        ws.documents.manifests.update_sub_agents(stem, drop, ws.new_id(), ws.now)
+        row = load_row(ws.documents.store, naming.artifact_path(stem, naming.MANIFEST))
+        ws.index.upsert([row[0]] if row else [])
 
 
 def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
@@ -159,6 +206,21 @@ def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
             if ws.documents.spool.list_pending(token) or ws.documents.claims.has(token):
                 return token
         raise
+
+
+def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
+    return build_removal_job(
+        Tombstone(
+            kind="tombstone",
+            agent_id=target.agent_id,
+            session_token=target.token,
+            removed_at=ws.now,
+            reason=reason,
+            removed_paths=target.paths,
+            removed_turns=target.turns,
+            imported_from=target.came_from,
+        )
+    )
 
 
 def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
@@ -210,24 +272,20 @@ def _list_paths(ws: Workspace, token: str) -> list[str]:
 
 def build_removal_job(tombstone: Tombstone) -> Job:
     """Return the job of the removal that a tombstone records."""
-    payload = {
-        "agent_id": tombstone.agent_id,
-        "reason": tombstone.reason,
-        "removed_paths": tombstone.removed_paths,
-        "removed_turns": tombstone.removed_turns,
-        "imported_from": tombstone.imported_from,
-    }
+    payload = {key: getattr(tombstone, key) for key in _RECORDED}
     token, at = tombstone.session_token, tombstone.removed_at
     return Job(flow=REMOVAL, token=token, captured_at=at, sentence="", quality="", payload=payload)
 
 
 def _build_receipt(
-    ws: Workspace, target: _RemovalTarget, job: Job, *, spool_files: list[str], rows: int, dry_run: bool
+    ws: Workspace, targets: Sequence[_RemovalTarget], job: Job, *, spool_files: list[str], rows: int, dry_run: bool
 ) -> RemovalReceipt:
+    target, *others = targets
+    paths = list(dict.fromkeys(path for one in targets for path in one.paths))
     # the notes of others: another session's, a book, a page of the vault's owner
     keys = (entry.key for entry in ws.documents.store.list(""))
-    notes = [key for key in keys if key.endswith(_NOTE_SUFFIX) and key not in target.paths]
-    flags = map_concurrently(ws.documents.store, lambda key: _holds_text(ws, key, target), notes)
+    notes = [key for key in keys if key.endswith(_NOTE_SUFFIX) and key not in paths]
+    flags = map_concurrently(ws.documents.store, lambda key: any(_holds_text(ws, key, one) for one in targets), notes)
     return RemovalReceipt(
         session_token=target.token,
         session_id=target.session_id,
@@ -236,14 +294,15 @@ def _build_receipt(
         reason=job.payload["reason"],
         removed_at=job.captured_at,
         dry_run=dry_run,
-        removed_paths=target.paths,
+        removed_paths=paths,
         spool_files=spool_files,
         rows=rows,
-        turns=len(target.turns),
-        entries=target.session_entries.count,
+        turns=sum(len(one.turns) for one in targets),
+        entries=sum(one.session_entries.count for one in targets),
         checked_files=len(notes),
         elsewhere=[key for key, holds_text in zip(notes, flags, strict=True) if holds_text],
-        out_of_reach=_list_residual_copies(ws, target),
+        out_of_reach=_list_residual_copies(ws, target, has_sub_agents=bool(others)),
+        sub_agents=[one.session_id or one.token for one in others],
     )
 
 
@@ -259,9 +318,10 @@ def _holds_text(ws: Workspace, key: str, target: _RemovalTarget) -> bool:
     return False
 
 
-def _list_residual_copies(ws: Workspace, target: _RemovalTarget) -> list[str]:
+def _list_residual_copies(ws: Workspace, target: _RemovalTarget, *, has_sub_agents: bool) -> list[str]:
     """Return the places outside of lineage that hold the session's text."""
     where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
+    where += f" and {target.session_id}/subagents/" * (bool(where) and has_sub_agents)
     copies = [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
         *ws.documents.store.residual_copies(),

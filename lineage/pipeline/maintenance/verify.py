@@ -12,7 +12,7 @@ from itertools import chain
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, is_visible
+from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, find_parent, is_visible
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
 from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.resanitization import Replacement, is_recorded_change
@@ -114,7 +114,10 @@ def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
             scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
         scan.findings.append(VerifyFinding(level, path, error.message.removeprefix(f"{path}: "), mend))
         return
-    if isinstance(document, Claim):
+    parent = find_parent(document) if isinstance(document, Artifact | Manifest) else None
+    if parent and parent in scan.removed:
+        scan.findings.append(_build_returned_finding(path, parent, "a sub-agent's file of a removed session"))
+    elif isinstance(document, Claim):
         scan.claims[document.session_token] = document.stem
     elif isinstance(document, Artifact):
         scan.artifacts[path] = document
@@ -255,12 +258,14 @@ def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding
     """Check that each agent's MEMORY.md matches the files, as of its last render."""
     marks, artifacts = ws.telemetry.read_marks(), scan.artifacts.values()
     whole = {a.identity.token for a in artifacts if a.kind == naming.TRANSCRIPT and not a.partial}
-    shown = [a for a in artifacts if not (a.partial and a.identity.token in whole)]
+    documents: Iterator[Artifact | Manifest] = chain(artifacts, scan.manifests.values())
+    sub_agents = {document.identity.token for document in documents if find_parent(document)}
+    shown = [a for a in artifacts if not (a.partial and a.identity.token in whole) and is_visible(a)]
     for agent in sorted({artifact.agent_id for artifact in scan.artifacts.values()} | list_published_agents(ws)):
         path = naming.memory_md_path(agent)
         blob = read_or_none(ws.documents.store, path)
         window = Window.from_end(marks.get(f"rendered {agent}", ws.now))
-        heads = (build_head(a) for a in shown if a.agent_id == agent and is_visible(a))
+        heads = (build_head(a) for a in shown if a.agent_id == agent and a.identity.token not in sub_agents)
         ledger = build_ledger([entry for entry in build_entries(heads) if window.contains(entry.membership)])
         text = render_agent_memory(ws, agent, ledger).text
         if blob is None or blob.data != text.encode():

@@ -24,7 +24,7 @@ KINDS = (naming.SUMMARY, naming.TRANSCRIPT, naming.COMPACTION, naming.MANIFEST)
 MAX_RELATIVES = 50
 
 _MAX_CANDIDATES = 1000  # sessions of a project, to find relatives among them
-_WITHOUT_TIES = frozenset((b"forked_from: null", b"parent_session: null"))
+_NO_FORK = b"forked_from: null"
 _TURN_ID = re.compile(r"t-[0-9a-f]{10}")
 _ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 
@@ -172,24 +172,21 @@ def _find_ancestors(ws: Workspace, manifest: Manifest) -> Iterator[RelatedSessio
 
 
 def _find_descendants(ws: Workspace, session: SessionRow) -> Iterator[RelatedSession]:
-    """Yield forks and sub-agents' sessions."""
+    """Yield sub-agents' sessions and forks."""
+    for row in ws.index.list_sessions(None, parent=session.session_token, limit=MAX_RELATIVES):
+        yield RelatedSession("started", row.session_id, row)
     rows = ws.index.list_sessions(session.agent_id, project=session.project, limit=_MAX_CANDIDATES)
     others = (row for row in rows if row.session_token != session.session_token)
-    ties = ((tie, row) for row in others for tie in _find_ties(ws, row, session.session_id))
-    return (RelatedSession(tie, row.session_id, row) for tie, row in islice(ties, MAX_RELATIVES))
+    forks = (row for row in others if _is_fork(ws, row, session.session_id))
+    yield from (RelatedSession("fork", row.session_id, row) for row in islice(forks, MAX_RELATIVES))
 
 
-def _find_ties(ws: Workspace, row: SessionRow, session_id: str) -> list[str]:
+def _is_fork(ws: Workspace, row: SessionRow, session_id: str) -> bool:
     blob = read_or_none(ws.documents.store, row.manifest_path)
-    # There may be many manifests, most without ties: the head alone says so, without parsing.
+    # There may be many manifests, most of no fork: the head alone says so, without parsing.
     head = blob.data.partition(b"\n---")[0] if blob else b""
-    document = (
-        None if _WITHOUT_TIES.issubset(head.splitlines()) else lookup.load_readable_document(ws, row.manifest_path)
-    )
-    if not isinstance(document, Manifest):
-        return []
-    ties = (("fork", document.forked_from), ("started", document.parent_session))
-    return [tie for tie, tied_id in ties if tied_id == session_id]
+    document = None if _NO_FORK in head.splitlines() else lookup.load_readable_document(ws, row.manifest_path)
+    return isinstance(document, Manifest) and document.forked_from == session_id
 
 
 @dataclass(frozen=True, slots=True)

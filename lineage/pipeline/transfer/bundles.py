@@ -15,6 +15,7 @@ from lineage import __version__
 from lineage.core.base.book_paths import GLOBAL, BookRef, parse_book_path, session_scope
 from lineage.core.base.naming import Identity, is_test_session
 from lineage.core.books.book import parse_book
+from lineage.core.capture.ledger import find_parent
 from lineage.core.format import frontmatter
 from lineage.core.format import manifest as manifests
 from lineage.core.format.documents import (
@@ -57,7 +58,7 @@ from lineage.pipeline.transfer.delivery import (
 from lineage.pipeline.transfer.merge_books import merge_global
 from lineage.pipeline.transfer.reidentify import Reidentification, contains_ids, map_entry_ids, replace_ids_in_file
 from lineage.store import read_or_none
-from lineage.workspace.lookup import resolve_session
+from lineage.workspace.lookup import MAX_SUB_AGENTS, resolve_session
 from lineage.workspace.workspace import Workspace
 
 IMPORTED = "imported"
@@ -143,9 +144,10 @@ def finish_interrupted_import(ws: Workspace, digest: str) -> BundleImport | None
 
 
 def refuse_removed(ws: Workspace, delivery: Delivery) -> None:
-    """Raise RemovedError if the session, an original of it, or one of its turns was removed here."""
+    """Raise RemovedError if the session, its parent, an original of it, or one of its turns was removed here."""
     removed = list_removed_tokens(ws)
-    for token in delivery.came_from:
+    parent = find_parent(delivery.manifest)
+    for token in filter(None, (*delivery.came_from, parent)):
         if token in removed:
             raise RemovedError(f"session {token} was removed here; a bundle does not bring it back")
     turns = delivery.turns & ws.documents.tombstones.read_removed_turns()
@@ -288,26 +290,31 @@ class BundleExport:
 
 
 def export_session(ws: Workspace, reference: str, *, include_private: bool = False) -> BundleExport:
-    """Export a session with its artifacts, its manifest and its own books, byte for byte.
+    """Export a session and its sub-agents with their artifacts, manifests and own books, byte for byte.
 
     Raises NotFoundError for an unknown or ambiguous reference, InvalidInput for a private session without
     `include_private`, FormatError for a damaged or missing file.
     """
     row = resolve_session(ws, reference)
-    with session_lock(ws, row.session_token):
-        manifest = load_session(ws, row.session_token).manifest
-        if manifest is None:
-            raise NotFoundError(f"session {row.session_id} has no manifest", hint="run `lineage recover`")
-        scope = session_scope(manifest.identity.token)  # no file of another scope leaves with a session
-        books = [ref.path for ref in ws.documents.books.list() if ref.scope == scope]
-        files = _read_files(ws, [*list_artifact_paths(manifest), manifest.path, *books])
+    sessions, files = list[Manifest](), dict[str, bytes]()
+    for token in (tokens := [row.session_token]):
+        with session_lock(ws, token):
+            manifest = load_session(ws, token).manifest
+            if manifest is None:
+                raise NotFoundError(f"session {row.session_id} has no manifest", hint="run `lineage recover`")
+            scope = session_scope(token)  # no file of another scope leaves with a session
+            books = [ref.path for ref in ws.documents.books.list() if ref.scope == scope]
+            files |= _read_files(ws, [*list_artifact_paths(manifest), manifest.path, *books])
+        sessions.append(manifest)
+        started = ws.index.list_sessions(None, parent=token, limit=MAX_SUB_AGENTS)
+        tokens += [other.session_token for other in started if other.session_token not in tokens]
     documents = [parse_document(data, path) for path, data in files.items() if path.startswith("memory/")]
     private = any(getattr(document, "private", False) for document in documents)
     if private and not include_private:
         raise InvalidInput(
             f"session {row.session_id} is private", hint="add `--include-private` to take it out of the workspace"
         )
-    return _build_export(ws, files, session=manifest, private=private)
+    return _build_export(ws, files, sessions=sessions, private=private)
 
 
 def export_global(ws: Workspace) -> BundleExport:
@@ -315,22 +322,22 @@ def export_global(ws: Workspace) -> BundleExport:
     files = _read_files(ws, [ref.path for ref in ws.documents.books.list() if ref.scope == GLOBAL])
     if not files:
         raise NotFoundError("there are no global books", hint="run `lineage remember TEXT`, or edit AGENT_MEMORY.md")
-    return _build_export(ws, files, session=None, private=False)
+    return _build_export(ws, files, sessions=[], private=False)
 
 
 def _build_export(
-    ws: Workspace, files: Mapping[str, bytes], *, session: Manifest | None, private: bool
+    ws: Workspace, files: Mapping[str, bytes], *, sessions: Sequence[Manifest], private: bool
 ) -> BundleExport:
     books = [parse_book(files[ref.path], ref.scope, ref.kind) for ref in find_book_refs(files)]
     times = [entry.updated or entry.at for book in books for entry in book.entries]
     bundle = Bundle(
-        holds=SESSIONS if session else GLOBAL,
+        holds=SESSIONS if sessions else GLOBAL,
         # the newest time in the files, so that the same state gives the same bytes
-        exported_at=max([*times, session.updated_at if session else ""]),
+        exported_at=max(["", *times, *(session.updated_at for session in sessions)]),
         lineage_version=__version__,
         sanitizer_version=ws.rules.version,
         private=private,
-        sessions=(BundledSession.from_manifest(session),) if session else (),
+        sessions=tuple(map(BundledSession.from_manifest, sessions)),
         members=build_members(files),
     )
     return BundleExport(bundle, pack(bundle, files))

@@ -187,6 +187,7 @@ def _merge_links(base: Manifest | None, older: Manifest, newer: Manifest) -> Man
     return newer._replace(
         captures=captures,
         compactions=compactions,
+        sub_agents=merge_links(lambda m: m.sub_agents),
         transcript_path=naming.artifact_path(captures[-1], naming.TRANSCRIPT) if captures else None,
         summary_path=naming.artifact_path(captures[-1], naming.SUMMARY) if captures else None,
         compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION) if compactions else None,

@@ -28,10 +28,10 @@ def test_forks_that_name_each_other_are_captured(tmp_path: Path, monkeypatch: py
         statuses = [capture_fork(ws, session, parent) for session, parent in (("a", "b"), ("b", "a"))]
         load_session, loads = sessions.load_session, list[str]()
 
-        def load_counted(ws: Workspace, token: str) -> Session:
+        def load_counted(ws: Workspace, token: str, parent: str | None = None) -> Session:
             loads.append(token)
             assert len(loads) < 10, "it goes round"
-            return load_session(ws, token)
+            return load_session(ws, token, parent)
 
         monkeypatch.setattr(sessions, "load_session", load_counted)
         assert [*statuses, capture_fork(ws, "c", "a")] == ["captured"] * 3
