@@ -36,6 +36,8 @@ def command(root: Path, as_json: bool) -> int:
 def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     """Capture sessions that a hook once told of and that ended without a signal, or grew since.
 
+    Names what other agents keep on this machine and lineage can't read.
+
     \b
     Example:
       lineage sweep

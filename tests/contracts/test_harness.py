@@ -7,6 +7,7 @@ which the laws apply that make sense for any file. (harnesses.md 0.3, 15)
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,13 +155,15 @@ def test_a_pipe_is_an_error_and_not_waited_for(case: Case, tmp_path: Path) -> No
 
 
 @each_file
-def test_an_unreadable_file_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sample = Path(shutil.copy(case.sample, tmp_path))
+
     def denied(*_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
-    assert "Permission denied" in refused(lambda: ADAPTERS[case.harness].read(case.sample)).message
+    assert "Permission denied" in refused(lambda: ADAPTERS[case.harness].read(sample)).message
 
 
 @each_file

@@ -288,6 +288,7 @@ def test_a_damaged_or_foreign_database_is_listed_and_refused(database: Path, dam
     [
         "event_zstd = x'28b52ffd0000', event_json = NULL, navigation_json = '{}'",
         "event_zstd = substr(event_zstd, 1, 60)",
+        "event_zstd = x'6e6f206672616d65'",
         "event_zstd = NULL, event_json = '{\"type\":'",
     ],
 )

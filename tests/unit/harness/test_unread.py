@@ -61,7 +61,7 @@ def test_nothing_is_opened_and_a_folder_that_cannot_be_listed_is_none(
     (tmp_path / ".kimi/sessions/loop").symlink_to(tmp_path / ".kimi/sessions/loop")
     os.mkfifo(tmp_path / ".cursor/chats/a/2")
     monkeypatch.setattr(Path, "open", None)
-    assert [store.count for store in list_unread_stores(tmp_path, {})] == [1]
+    assert [store.count for store in list_unread_stores(tmp_path, {"XDG_DATA_HOME": "/" + "x" * 300})] == [1]
 
 
 def test_no_place_is_named_that_an_adapter_reads() -> None:
