@@ -105,6 +105,8 @@ LONG_TOKENS = {
 UNQUOTED = {
     "dotenv": lambda name, value: f"A=b\n{name}=\0{value}\0\nC=d",
     "YAML, plain": lambda name, value: f"db:\n  {name}: \0{value}\0\n  port: 1",
+    "an address": lambda name, value: f"postgres://ada:\0{value.replace('/', '_')}\0@{name}.example.org/app",
+    "PowerShell": lambda name, value: f"${name} = ConvertTo-SecureString '\0{value}\0' -AsPlainText -Force",
     "a cut line": lambda name, value: f'x\n"{name}": "\0{value}\0',
 }
 
@@ -116,6 +118,8 @@ def test_a_token_of_any_length_is_masked_whole(kind: str, size: int) -> None:
     random = Random(size)
     carriers = {**CARRIERS, **UNQUOTED} if kind != "any signs" else CARRIERS
     for carrier, write in carriers.items():
+        if size > 5000 and carrier in ("an address", "PowerShell"):
+            continue  # found by one pattern up to the closing sign: 16,000 characters at least
         name, value = random.choice(NAMES), "aB3" + "".join(random.choices(LONG_TOKENS[kind], k=size - 4)) + "9"
         before, written, after = write(name, value).split("\0")
         sanitized = Sanitizer().sanitize(before + written + after)
