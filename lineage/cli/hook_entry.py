@@ -57,8 +57,7 @@ def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> N
 
 def _find_event(payload: "dict[str, Any]") -> str:
     for field in hook_protocol.EVENT_FIELDS:
-        name = payload.get(field)
-        if isinstance(name, str) and name.strip():
+        if isinstance(name := payload.get(field), str) and name.strip():
             return name
     return next((name for mark, name in hook_protocol.EVENT_BY_FIELD if mark in payload), "")
 
@@ -272,31 +271,32 @@ def _quote_json(text: str) -> str:
 
 
 def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Print the prepared context block of the session's folder, or of one above it in the same repository."""
+    """Print the prepared context block of the session's folder, of one above it in its repository, or of that."""
     folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
     if not isinstance(folder, str):
         roots = payload.get("workspace_roots")
         folder = roots[0] if isinstance(roots, list) and roots else None
-    for place in _list_candidate_folders(folder) if isinstance(folder, str) else ():
-        block = _read_context(root, agent, place)
-        if block:
+    for place in _iter_places(folder) if isinstance(folder, str) else ():
+        if block := _read_context(root, agent, place):
             from lineage.core.base.hook_output import format_hook_output
 
             _write_stdout(format_hook_output(harness, block))
             return
 
 
-def _list_candidate_folders(folder: str) -> "list[str]":
-    """Return a folder and its parents up to its repository's root, or the folder alone (format: Identity)."""
+def _iter_places(folder: str) -> "Iterator[str]":
+    """Yield a folder, its parents up to its repository's root, and its project's key (format: Identity)."""
     places = [folder]
-    while len(places) < _MAX_FOLDERS:
-        if os.path.lexists(os.path.join(places[-1], ".git")):
-            return places
+    while not os.path.lexists(os.path.join(places[-1], ".git")):
         parent = os.path.dirname(places[-1])
-        if parent == places[-1]:
+        if parent == places[-1] or len(places) == _MAX_FOLDERS:
+            places = [folder]
             break
         places.append(parent)
-    return [folder]
+    yield from places
+    from lineage.projects import find_project_key
+
+    yield find_project_key(folder)
 
 
 def _write_stdout(text: str) -> None:

@@ -10,6 +10,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_synopsis, print_text
 from lineage.index import SessionRow
+from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
@@ -20,7 +21,7 @@ _MAX_SUB_AGENTS = 20
 
 @options.command("sessions")
 @options.agent
-@click.option("--project", metavar="NAME", help="Only sessions of this project: its path or the end of it.")
+@click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
 def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
@@ -53,7 +54,7 @@ def _load_rows(
     ws: Workspace, agent_id: str | None, project: str | None, limit: int
 ) -> tuple[list[SessionRow], dict[str, list[SessionRow]]]:
     """Return the sessions, and the newest sub-agents of each by its token."""
-    rows = ws.index.list_sessions(agent_id, project=project, limit=limit)
+    rows = list_sessions(ws, agent_id, project=project, limit=limit)
     tokens = [row.session_token for row in rows if row.sub_agents]
     return rows, {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
 

@@ -17,10 +17,12 @@ class Checkpoints:
 
     store: Store
 
-    def get(self, agent_id: str, now: str, *, project: str | None = None) -> Checkpoint | None:
-        """Return an agent's newest checkpoint that may be recovered, if given in `project`; None if there is none."""
-        valid = [one for one in self.list_for_agent(agent_id) if one.is_valid(now) and project in (None, one.project)]
-        return valid[-1] if valid else None
+    def get(
+        self, agent_id: str, now: str, is_wanted: Callable[[Checkpoint], bool] = lambda _: True
+    ) -> Checkpoint | None:
+        """Return an agent's newest wanted checkpoint that may be recovered, None if there is none."""
+        valid = (one for one in reversed(self.list_for_agent(agent_id)) if one.is_valid(now))
+        return next(filter(is_wanted, valid), None)
 
     def list_for_agent(self, agent_id: str | None) -> list[Checkpoint]:
         """Return all checkpoints of an agent, or of all agents, used and expired ones too, oldest first."""

@@ -209,7 +209,7 @@ def _find_scope_fault(candidate: Candidate, context: CandidateContext, scope: st
 
 
 def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> str:
-    """Return the scope: the user's statements are global, results the project's or agent's, the rest the session's."""
+    """Return the scope: the user's statements are global, results the project's, the rest the session's."""
     kind, own_scope = candidate.kind, session_scope(context.token)
     is_confined = not is_allowed_in_scope(GLOBAL, private=context.private, token=context.token)
     if is_confined or _tainting_tool(candidate) or kind in (FINDING, CONTEXT):
@@ -217,7 +217,8 @@ def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> 
     if kind == NOTE or (kind in (PREFERENCE, DECISION) and candidate.role == USER):
         return GLOBAL
     if kind in (DECISION, LESSON, TASK):
-        return f"project/{context.project}" if context.project else f"agent/{context.agent_id}"
+        unbound = own_scope if context.token else f"agent/{context.agent_id}"
+        return f"project/{context.project}" if context.project else unbound
     if kind == FACT and context.project:
         return f"project/{context.project}"
     return GLOBAL if via == TERMINAL and not context.token else own_scope

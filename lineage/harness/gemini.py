@@ -95,6 +95,7 @@ class _Reader(Collector):
     session_id: str | None = None
     is_sub_agent: bool = False
     title: str | None = None
+    project_hash: str | None = None
     emitted_ids: set[str] = field(default_factory=set)
     seen_texts: set[tuple[str, str]] = field(default_factory=set)
     versions: Counter[str] = field(default_factory=Counter)
@@ -113,6 +114,7 @@ class _Reader(Collector):
             session_id=self.session_id,
             parent_session=path.parent.name if self.is_sub_agent else None,
             project=_find_project(path),
+            project_hash=self.project_hash,
             title=self.title,
         )
 
@@ -140,6 +142,7 @@ class _Reader(Collector):
         """Begin a file. The header of an older one holds its messages."""
         self.skip(BOOKKEEPING)
         self.started_at = self.started_at or to_utc_or_none(header.get("startTime"))
+        self.project_hash = as_string(header.get("projectHash")) or None
         self.visible_counts.clear()
         self._note(header)
         for message in as_list(header.get("messages")):

@@ -15,7 +15,11 @@ SESSION_TOKEN_SQL = "iif(e.owner = '', e.origin_token, e.owner)"
 
 _ENTRY_ONLY_STATES = {query.ENTRY, query.OPEN, query.DONE, query.PINNED, query.SUPERSEDED, query.ARCHIVED}
 _FROM_OTHER_AGENT = "exists (select 1 from artifacts s where s.session_token = e.origin_token and s.agent_id != :agent)"
-_PROJECT = "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!')"
+_OF_PROJECT_KEYS = "in (select value from json_each(:project_keys))"
+_PROJECT = (
+    "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!'"
+    f" or {{0}}.project_key {_OF_PROJECT_KEYS})"
+)
 _KIND = "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
 _SESSION = f"exists (select 1 from artifacts s where s.session_token = {SESSION_TOKEN_SQL} and {{}})"
 _VISIBLE_OWNER = (
@@ -78,7 +82,8 @@ def build_entry_condition(filters: Filters) -> str:
         of_agent = _SESSION.format("s.agent_id = :asked_agent")
         conditions.append(f"(e.scope = '{AGENT_SCOPE_PREFIX}' || :asked_agent or {of_agent})")
     if filters.project:
-        conditions.append(f"(lower(e.scope) = 'project/' || :project or {_SESSION.format(_PROJECT.format('s'))})")
+        of_session = _SESSION.format(_PROJECT.format("s"))
+        conditions.append(f"(lower(e.scope) = 'project/' || :project or e.scope {_OF_PROJECT_KEYS} or {of_session})")
     if filters.kinds and query.ENTRY not in filters.kinds:
         conditions.append(_KIND)
     if filters.since:
@@ -100,6 +105,7 @@ def build_values(filters: Filters, agent_id: str | None) -> dict[str, Any]:
         "asked_agent": replace_surrogates(filters.agent or ""),
         "project": project,
         "project_end": f"%/{escape_like(project)}",
+        "project_keys": json.dumps([replace_surrogates(key) for key in filters.project_keys]),
         "kinds": json.dumps([replace_surrogates(kind) for kind in filters.kinds]),
         "since": filters.since,
         "until": filters.until,

@@ -26,6 +26,7 @@ class RecalledSession:
     memory_sentence: str
     summary_path: str
     manifest_path: str
+    project_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ SELECT_ENTRIES = f"""
 """
 SELECT_SESSIONS = f"""
     select {{prefix}} a.session_id, a.session_token, a.project, a.membership_ts, a.memory_sentence, a.source_path,
-           a.manifest_path {{padding}}
+           a.manifest_path, a.project_key {{padding}}
     from entries e join artifacts a on a.stem = e.stem and a.source_kind = '{naming.SUMMARY}'
     where e.agent_id = :agent and e.is_compaction = 0 and e.membership_ts <= :until
       and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))

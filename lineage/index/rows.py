@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core.base import naming
+from lineage.core.base.project import build_project_key
 from lineage.core.capture.ledger import compute_membership, find_parent, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
@@ -29,6 +30,7 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     session_token: str
     stem: str
     project: str | None
+    project_key: str
     harness: str
     captured_at: str
     started_at: str | None
@@ -88,6 +90,7 @@ def build_row_from_hash(
         session_token=document.identity.token,
         stem=document.stem,
         project=document.project,
+        project_key=build_project_key(document.project, document.repository),
         harness=document.harness,
         captured_at=document.captured_at,
         started_at=document.started_at,

@@ -6,13 +6,14 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 9
+VERSION = 10
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")
 _INDEXES = (
     ("artifacts", "artifacts_agent_id_membership_ts", ("agent_id", "membership_ts")),
     ("artifacts", "artifacts_session_token", ("session_token",)),
+    ("artifacts", "artifacts_project_key_project", ("project_key", "project")),
     ("artifacts", "artifacts_session_id", ("session_id",)),
     ("artifacts", "artifacts_parent_token", ("parent_token",)),
     ("artifacts", "artifacts_stem_source_kind", ("stem", "source_kind")),  # a new session recalls summaries by stem

@@ -1,6 +1,6 @@
 """Sessions as lists show them: one row for each, from its artifacts' rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -28,7 +28,10 @@ _SESSIONS = f"""
     join artifacts m on m.id = listed.id
     order by listed.newest desc, m.session_token
 """
-_PROJECT = "(m.project = :project or m.project like :project_end escape '!')"
+_PROJECT = (
+    "(m.project = :project or m.project like :project_end escape '!'"
+    " or m.project_key in (select value from json_each(:project_keys)))"
+)
 _REFERENCE = (
     "(m.session_id like :reference escape '!' or m.session_key like :reference escape '!'"
     " or m.session_token like :reference escape '!')"
@@ -82,7 +85,12 @@ class SessionRow:
 
 
 def build_list_statement(
-    agent_id: str | None, limit: int, project: str | None, reference: str | None, parent: str | None
+    agent_id: str | None,
+    limit: int,
+    project: str | None,
+    project_keys: Iterable[str],
+    reference: str | None,
+    parent: str | None,
 ) -> tuple[str, dict[str, object]]:
     """Return the statement of `Index.list_sessions` and its values. Its columns are the fields of `SessionRow`."""
     where = [_OLDEST_MANIFEST]
@@ -93,7 +101,8 @@ def build_list_statement(
     if project is not None:
         where.append(_PROJECT)
         project = replace_surrogates(project)
-        values |= {"project": project, "project_end": f"%/{escape_like(project)}"}
+        keys = list(map(replace_surrogates, project_keys))
+        values |= {"project": project, "project_end": f"%/{escape_like(project)}", "project_keys": keys}
     if reference is not None:
         where.append(_REFERENCE)
         values["reference"] = f"{escape_like(replace_surrogates(reference))}%"

@@ -73,6 +73,13 @@ class SqliteIndex(Index):
         with self._transaction() as connection:
             connection.executemany("update artifacts set stamp = ?2 where source_path = ?1", stamps)
 
+    def assign_project(self, path: str, old_key: str, key: str) -> None:
+        """Replace the key of the rows with this project and key."""
+        with self._transaction() as connection:
+            connection.execute(
+                "update artifacts set project_key = ? where project_key = ? and project = ?", (key, old_key, path)
+            )
+
     def delete_paths(self, paths: Iterable[str]) -> None:
         """Delete the rows and the text of files."""
         with self._transaction() as connection:

@@ -11,10 +11,10 @@ from itertools import groupby
 from lineage.core.base.links import escape_markdown, wikilink
 from lineage.core.base.naming import SUMMARY
 from lineage.core.base.plural import pluralize
+from lineage.core.base.project import label_projects
 from lineage.core.base.times import to_date
 from lineage.core.capture.budget import BudgetRequest, allocate_budget, clip_text, count_fitting
 from lineage.core.capture.ledger import Ledger, LedgerEntry, ProjectTally
-from lineage.core.format.sentence import base_name
 from lineage.projection.memory_item import MemoryItem
 
 FULL = "full"
@@ -121,8 +121,9 @@ def list_active_projects(tallies: Iterable[ProjectTally]) -> list[str]:
 
 def _render_projects(tallies: Iterable[ProjectTally]) -> list[str]:
     active = _rank_projects(tallies)
+    names = label_projects(path for path, _, _ in active)
     lines = [
-        f"- {escape_markdown(base_name(path) or path)} · {pluralize(count, 'capture')} · last {last}"
+        f"- {escape_markdown(names[path])} · {pluralize(count, 'capture')} · last {last}"
         for path, count, last in active[:_MAX_PROJECTS]
     ]
     return lines + ([f"- … and {len(active) - len(lines)} more"] if len(active) > len(lines) else [])

@@ -40,15 +40,6 @@ def format_day(time: str) -> str:
     return f"{_WEEKDAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]} {when.year}"
 
 
-def shorten_project(project: str | None) -> str:
-    r"""Return the last part of a project's path, "" for none.
-
-    >>> shorten_project("/home/ada/code/reader"), shorten_project("C:\\code\\reader"), shorten_project(None)
-    ('reader', 'reader', '')
-    """
-    return (project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
 def find_source(entry: Entry) -> str | None:
     """Return the address of the turn that an entry came from; None if its link names no file of a session."""
     match = _LINK.fullmatch(entry.origin or "")

@@ -197,7 +197,7 @@ def build_environment() -> Environment:
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters.update(line=to_one_line, clock=display.format_clock)
     made.filters.update(day=display.format_day, blocks=display.parse_blocks)
-    made.globals.update(source_of=display.find_source, short=display.shorten_project)
+    made.globals.update(source_of=display.find_source)
     return made
 
 

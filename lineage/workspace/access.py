@@ -11,11 +11,12 @@ from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in
 from lineage.core.base.naming import derive_session_token, validate_agent_id, validate_id
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.detect_caller import Caller
-from lineage.harness.projects import resolve_project
 from lineage.index import Hit, SessionRow
 from lineage.store import read_or_none
-from lineage.workspace.book_reader import BookEntry, BookReader, resolve_project_folder
+from lineage.workspace.book_folders import resolve_project_folder
+from lineage.workspace.book_reader import BookEntry, BookReader
 from lineage.workspace.lookup import MAX_CANDIDATES, SHOWN_CANDIDATES, match_reference
+from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace
 
 _SHARED = ("project", "peer")
@@ -36,7 +37,7 @@ class AgentAccess:
         """Return the agent's newest sessions."""
         batch = limit
         while True:  # hidden sessions take places in a batch: ask for more until enough can be shown
-            rows = self.ws.index.list_sessions(self.agent_id, project=project, limit=batch)
+            rows = list_sessions(self.ws, self.agent_id, project=project, limit=batch)
             visible = [row for row in rows if self._may_show(row)]
             if len(visible) >= limit or len(rows) < batch:
                 return visible[:limit]
@@ -117,7 +118,7 @@ class AgentAccess:
 
     def find_project_scope(self, project: str | None) -> str | None:
         """Return the scope of a project's books, None without a project."""
-        folder = resolve_project_folder(self.ws, resolve_project(project))
+        folder = resolve_project_folder(self.ws, project)
         return f"project/{folder}" if folder else None
 
     def check_writable_scope(self, scope: str | None) -> str | None:

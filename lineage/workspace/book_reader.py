@@ -3,45 +3,25 @@
 They are read from the files, never from the index. Left out are pending, superseded and forgotten entries, entries of
 removed sessions, entries of private sessions outside of their own books, and entries that another agent's session left
 in a project's books. (format: Books, Removal; spec: agents don't mix)
-
-A project's books lie in a folder with its base name, and a short hash if two projects share it (format: Identity). The
-first project of a name claims the folder by a note in it, which is synced with the books. Another project of that name
-finds the claim and takes name and hash. So a folder never changes hands, and nobody keeps a list of projects. A deleted
-note can be claimed again; an unreadable one belongs to another project.
-
-A project is its repository's folder below the home directory: worktrees are one project (lessons: 49), and so is the
-same checkout on two machines. A bare name means the project with that folder.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BOOKS, BookRef, is_allowed_in_scope, session_scope
-from lineage.core.base.file_names import escape_name
-from lineage.core.base.links import to_one_line
+from lineage.core.base.book_paths import BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.books.book import Book, find_superseded, new_book, redact_book
 from lineage.core.books.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
-from lineage.core.format import frontmatter
-from lineage.errors import FormatError, InvalidInput, WorkspaceError
-from lineage.harness.projects import resolve_project
-from lineage.store import ExistsError, map_concurrently, read_or_none
+from lineage.errors import WorkspaceError
+from lineage.store import map_concurrently, read_or_none
 from lineage.workspace.workspace import Workspace
-
-CLAIM_NOTE = "About this folder.md"
-"""The name of the note; book files have no spaces."""
 
 _PRIVATE = re.compile(rb"^private: true\r?$", re.MULTILINE)
 _AGENT = re.compile(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
 _USER_SOURCES = frozenset({HAND, MANUAL, CONFIRMED})
 _PROJECT_PREFIX = "project/"
-_HOME = re.compile(r"\A(?:/home/[^/]*|/users/[^/]*|/root|[a-z]:/users/[^/]*)(?=/|\Z)", re.IGNORECASE)
-_ABOUT = """The books in this folder are those of one project. Another project of the same name has a folder of its own,
-named with a short hash.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,50 +162,3 @@ def _parse_origin_path(origin: str | None) -> str:
     if name and name.kind == naming.TRANSCRIPT:
         return naming.artifact_path(name.stem, naming.SUMMARY)
     return path if name else ""
-
-
-def resolve_project_folder(ws: Workspace, project: str | None, *, claim: bool = False) -> str | None:
-    """Return a project's `<name>` by name or path, None without one; `claim` takes a free folder first."""
-    key = build_project_key(resolve_project(project))
-    name = key.rpartition("/")[2]
-    if name in ("", "~"):
-        return None
-    hashed = f"{name}-{_hash_key(key)[:8]}"
-    try:
-        escape_name(hashed)
-    except InvalidInput:  # no file system accepts the name: it is replaced by the hash alone
-        return f"project-{_hash_key(key)[:8]}"
-    if name == key or _find_owner(ws, name, key, claim=claim) == _hash_key(key):
-        return name
-    return hashed
-
-
-def build_project_key(project: str | None) -> str:
-    r"""Return the project's path below the home directory, "" for none.
-
-    >>> (build_project_key("/home/ada/code/demo/"), build_project_key("C:\\Users\\ada\\code\\demo"),
-    ... build_project_key("demo"))
-    ('~/code/demo', '~/code/demo', 'demo')
-    """
-    return _HOME.sub("~", to_one_line(project or "").replace("\\", "/").rstrip("/"), count=1)
-
-
-def _find_owner(ws: Workspace, name: str, key: str, *, claim: bool) -> str:
-    """Return the hash of the project that owns the folder; this one's if the folder is free."""
-    path = f"{BOOKS}project/{escape_name(name)}/{CLAIM_NOTE}"
-    blob = read_or_none(ws.documents.store, path)
-    if blob is None and claim:
-        try:
-            meta = {"kind": "project", "project": name, "key": _hash_key(key)}
-            note = frontmatter.dump(frontmatter.build_post(meta, _ABOUT))
-            ws.documents.store.create(path, note.encode())
-        except ExistsError:  # another process claimed the folder just now
-            return _find_owner(ws, name, key, claim=False)
-    try:
-        return str(frontmatter.load(blob.data.decode("utf-8")).get("key")) if blob else _hash_key(key)
-    except (FormatError, UnicodeDecodeError):  # in doubt, the folder is another project's
-        return ""
-
-
-def _hash_key(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]

@@ -18,8 +18,10 @@ from lineage.projection.memory_item import MemoryItem
 from lineage.projection.memory_md import MemoryDocument, MemoryHead, list_active_projects, render_memory_md
 from lineage.store import LeaseLost, LeaseUnneeded, LeaseWaiter, acquire_lease, map_concurrently, read_or_none
 from lineage.workspace.archive_notes import publish_archive_notes
-from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries, resolve_project_folder
+from lineage.workspace.book_folders import BookFolders
+from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.lookup import load_row
+from lineage.workspace.projects import KnownProjects
 from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
@@ -143,6 +145,8 @@ def render_agent_memory(ws: Workspace, agent_id: str, ledger: Ledger) -> MemoryD
     """Return MEMORY.md of an agent with this ledger, under the head that its books make now."""
     settings = ws.settings.ledger
     head = _load_head(ws, agent_id, ledger.tallies)
+    known = KnownProjects(ws, ws.index.list_projects())
+    ledger = ledger._replace(tallies=[one._replace(project=known.find_by_path(one.project)) for one in ledger.tallies])
     return render_memory_md(ledger, head, max_bytes=settings.max_bytes, row_style=settings.row_style)
 
 
@@ -153,7 +157,7 @@ def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) ->
     reader.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_CURATED_KINDS, TASK))
     memories = rank_entries(entry for scope in scopes for entry in reader.entries(scope, *_CURATED_KINDS))
     active = list_active_projects(tallies)
-    folders = set(map_concurrently(ws.documents.store, partial(resolve_project_folder, ws), active))
+    folders = set(map_concurrently(ws.documents.store, BookFolders(ws).resolve, active))
     projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
     reader.prefetch(BookRef(scope, TASK) for scope in projects)
     return MemoryHead(

@@ -24,6 +24,7 @@ _ROW = ArtifactRow(
     session_token="",
     stem="",
     project="/home/ada/lantern",
+    project_key="~/lantern",
     harness="generic",
     captured_at="",
     started_at="",

@@ -45,6 +45,7 @@ def make_artifact(kind: str = naming.SUMMARY, session: str = "s-1", at: str = AT
         "memory_sentence_quality": "ok",
         "memory_sentence_generated_at": at,
         "format": FORMAT,
+        "repository": None,
         "lane": None,
         "private": False,
         "forked_from": None,

@@ -73,6 +73,7 @@ def make_artifact(kind: str = naming.TRANSCRIPT, **values: Any) -> Artifact:
         "memory_sentence_quality": FALLBACK,
         "memory_sentence_generated_at": TIME,
         "format": documents.FORMAT,
+        "repository": None,
         "lane": None,
         "private": False,
         "forked_from": None,

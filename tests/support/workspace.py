@@ -106,11 +106,17 @@ def end_session(ws: Workspace, session: str = "s-1", **payload: Any) -> CaptureR
 
 
 def write_capture(
-    ws: Workspace, session: str = "s-1", *, sentence: str, captured_at: str, **payload: Any
+    ws: Workspace,
+    session: str = "s-1",
+    *,
+    sentence: str,
+    captured_at: str,
+    repository: str | None = None,
+    **payload: Any,
 ) -> tuple[Artifact, Artifact]:
     """A session's files, and nothing but the files: claim, transcript, summary and manifest, written straight away."""
     asked = build_end_request(ws, session, captured_at=captured_at, **payload)
-    source = read_source(ws, asked)
+    source = replace(read_source(ws, asked), repository=repository)
     stem = ws.documents.claims.claim(asked.identity, naming.build_stem(asked.captured_at, asked.token))
     transcript = build_transcript(asked, source, source.turns, stem, (sentence, "ok"), ws.rules.version)
     artifacts = (transcript, build_summary(transcript, build_digest(source.turns), source.summary))

@@ -29,7 +29,7 @@ FORMAT = 2
 SENTENCE_VERSION = "memory_sentence_v1"
 
 _OPTIONAL = ("imported_from", "sub_agents")
-_DEFAULTS: dict[str, Any] = {"format": 1, "partial": False, "cssclasses": []}
+_DEFAULTS: dict[str, Any] = {"format": 1, "repository": None, "partial": False, "cssclasses": []}
 """The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -59,6 +59,7 @@ class Artifact(NamedTuple):
     memory_sentence_quality: str
     memory_sentence_generated_at: str
     format: int
+    repository: str | None
     lane: str | None
     private: bool
     forked_from: str | None
@@ -118,6 +119,7 @@ class Manifest(NamedTuple):
     content_sha256: str
     hash_scope: str
     format: int
+    repository: str | None
     lane: str | None
     private: bool
     forked_from: str | None

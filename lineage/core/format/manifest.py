@@ -10,7 +10,7 @@ from lineage.core.format.resanitization import Replacement
 
 _COPIED_FIELDS = (
     "agent_id", "session_id", "session_key", "project", "harness", "lane", "private", "forked_from", "parent_session",
-    "partial", "title",
+    "partial", "title", "repository",
 )  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def record_replacements(
     changed = manifest._replace(
         resanitized=[record.as_text() for record in (*kept, *records)],
         project=to_one_line(clean(manifest.project)) if manifest.project else None,
+        repository=to_one_line(clean(manifest.repository)) if manifest.repository else None,
         title=title,
         aliases=manifest.aliases if title == manifest.title else [naming.build_alias(title, naming.MANIFEST)],
     )
@@ -161,6 +162,7 @@ def _add_capture(manifest: Manifest, artifacts: Sequence[Artifact]) -> Manifest:
         ended_at=transcript.ended_at if is_newest else manifest.ended_at,
         project=manifest.project or transcript.project,
         partial=manifest.partial and transcript.partial,
+        repository=manifest.repository or transcript.repository,
         title=transcript.title if is_newest else manifest.title,
         aliases=[naming.build_alias(transcript.title, naming.MANIFEST)] if is_newest else manifest.aliases,
     )

@@ -18,6 +18,7 @@ def resanitize_artifact(artifact: Artifact, sanitizer: Sanitizer) -> Artifact | 
     title = _sanitize_line(artifact.title, sanitizer)
     clean = artifact._replace(
         project=_sanitize_line(artifact.project, sanitizer) if artifact.project else None,
+        repository=_sanitize_line(artifact.repository, sanitizer) if artifact.repository else None,
         memory_sentence=sanitizer.sanitize(artifact.memory_sentence),
         models=[_sanitize_line(model, sanitizer) for model in artifact.models],
         branches=[_sanitize_line(branch, sanitizer) for branch in artifact.branches],

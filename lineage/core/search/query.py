@@ -35,7 +35,10 @@ _BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "findin
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """A result's conditions: any of `kinds`, all of `states`, UTC times from `since` to `until` inclusive."""
+    """A result's conditions: any of `kinds`, all of `states`, UTC times from `since` to `until` inclusive.
+
+    Results of the projects `project_keys`, and of these books, are of the `project`, too.
+    """
 
     project: str | None = None
     agent: str | None = None
@@ -43,6 +46,7 @@ class Filters:
     states: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
+    project_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,11 @@ class PostgresIndex(Index):
         if by_path:
             self.database.execute(_UPDATE_STAMPS, (list(by_path), list(by_path.values())))
 
+    def assign_project(self, path: str, old_key: str, key: str) -> None:
+        """Replace the key of the rows with this project and key."""
+        sql = "update artifacts set project_key = %s where project_key = %s and project = %s"
+        self.database.execute(sql, (key, old_key, path))
+
     def delete_paths(self, paths: Iterable[str]) -> None:
         """Delete the rows and the text of files."""
         values = list(paths)

@@ -10,7 +10,7 @@ from lineage.index import books
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 
-VERSION = 5
+VERSION = 6
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -18,7 +18,7 @@ _ARTIFACTS = ", ".join(f"{name} {'integer' if name in INTEGERS else _TEXT}" for 
 _ENTRY_TYPES = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_ENTRY_TYPES.get(name, _TEXT)}" for name in books.COLUMNS)
 _UNSAMPLED_COLUMNS = {
-    "artifacts": ("session_id", "session_key", "project", "memory_sentence", "title", "ask", "outcome"),
+    "artifacts": ("session_id", "session_key", "project", "project_key", "memory_sentence", "title", "ask", "outcome"),
     "search": ("title", "sentence", "body", "terms"),
     "vocabulary": ("term",),
     "entries": ("project",),
@@ -33,6 +33,7 @@ _STATEMENTS = (
     "create index on artifacts (agent_id, membership_ts)",
     "create index on artifacts (session_token)",
     "create index on artifacts (parent_token)",
+    "create index on artifacts (project_key, project)",
     f"create table search (id bigint primary key, title {_TEXT}, sentence {_TEXT}, body {_TEXT}, turns {_TEXT},"
     " terms tsvector not null, words integer not null)",
     "alter table search alter column terms set storage external",  # each word of a query would unpack it again

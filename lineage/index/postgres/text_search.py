@@ -174,6 +174,7 @@ class PostgresTextSearch:
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),
+            "project_keys": list(query.filters.project_keys),
             "most": limit,
             **match_values,
         }

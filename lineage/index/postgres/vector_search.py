@@ -41,6 +41,7 @@ class PostgresVectorSearch(PostgresTextSearch, vector_search.EmbeddableTexts):
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "kinds": list(query.filters.kinds),
+            "project_keys": list(query.filters.project_keys),
             **dict(zip(phrases, self.tokenizer.build_queries(list(phrases.values())), strict=True)),
             "numbers": [number for number, _ in scored_rows],
             "likeness": [likeness for _, likeness in scored_rows],

@@ -112,6 +112,7 @@ def _build_artifact(
         memory_sentence_quality=sentence_and_quality[1],
         memory_sentence_generated_at=request.captured_at,
         format=FORMAT,
+        repository=source.repository,
         lane=request.lane,
         private=request.private,
         forked_from=source.forked_from,

@@ -26,6 +26,7 @@ from lineage.core.sanitizer.artifacts import sanitize_parts
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.harness import generic, load_adapter, validate_harness
 from lineage.workspace.paths import expand_home
+from lineage.workspace.projects import find_hashed_folder, identify
 from lineage.workspace.workspace import Workspace
 
 _MAX_TITLE_CHARS = 80
@@ -59,6 +60,7 @@ class SessionSource:
     has_data: bool = False
     partial: bool = False
     parent_token: str | None = None
+    repository: str | None = None
 
 
 def read_source(ws: Workspace, request: Request, capture: Capture | None = None) -> SessionSource:
@@ -84,7 +86,8 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
     # Clipped last: a cut must hide no half of a secret from the rules, and changes no id.
     limits = clipping.ClipLimits(ws.settings.transcript.max_result_chars, ws.settings.transcript.max_input_chars)
     turns = _hold_or_spill((clipping.clip_turn(turn, limits) for turn in identified), ws.scratch)
-    project = request.project or capture.project
+    folder = request.project or capture.project or find_hashed_folder(ws, capture.project_hash)
+    project, repository = identify(ws, folder)
     return SessionSource(
         turns=turns,
         project=to_one_line(sanitizer.sanitize(project)) if project else None,
@@ -106,6 +109,7 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
         has_data=request.data or capture.has_data,
         partial=capture.partial,
         parent_token=derive_parent_token(request.identity, sanitizer.sanitize_optional(capture.parent_session)),
+        repository=repository,
     )
 
 

@@ -12,10 +12,10 @@ from lineage.harness import ADAPTERS
 from lineage.harness.adapter import SessionLocation
 from lineage.harness.hook_formats import SESSION_END
 from lineage.harness.programs import get_program
-from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, wait_until_stable
 from lineage.pipeline.ingest.worker import capture_session_tree
+from lineage.projects import resolve_project
 from lineage.telemetry import SeenSession
 from lineage.workspace.lookup import resolve_session
 from lineage.workspace.workspace import Workspace

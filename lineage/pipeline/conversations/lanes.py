@@ -16,6 +16,7 @@ from lineage.errors import InvalidInput
 from lineage.index import SessionRow
 from lineage.pipeline.conversations import lane_name
 from lineage.workspace.lookup import load_readable_document
+from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace
 
 DAILY = "daily reset"
@@ -75,7 +76,7 @@ def load_lane(ws: Workspace, lane: str, agent_id: str | None, *, project: str | 
     """Return the sessions of a lane, of one agent or of all (None), and the state of the last one."""
     resets = build_resets(ws.settings)
     # A reference may also match an id or a token: keep the rows with a key in this lane.
-    rows = ws.index.list_sessions(agent_id, project=project, reference=f"{lane}#", limit=_MAX_SESSIONS)
+    rows = list_sessions(ws, agent_id, project=project, reference=f"{lane}#", limit=_MAX_SESSIONS)
     sessions = [row for row in rows if (row.session_key or "").startswith(f"{lane}#")]
     last = max(_list_last_messages(ws, lane, agent_id, sessions), default=None)
     at, current = last or (None, None)

@@ -17,20 +17,24 @@ from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.hook_output import MAX_TOKENS, format_hook_output
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import Identity, validate_agent_id, validate_id
+from lineage.core.base.project import has_project
 from lineage.core.base.times import from_epoch, shift_time, to_utc
+from lineage.core.capture.ledger import Window
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
 from lineage.core.format.turns import ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
 from lineage.harness import hook_formats, load_adapter
 from lineage.harness.hook_payload import HookPayload
-from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.projection.memory_md import list_active_projects
+from lineage.projects import find_project_key, resolve_project
 from lineage.store import read_or_none
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_reader import BookReader
+from lineage.workspace.projects import KnownProjects, build_key, find_key, identify
 from lineage.workspace.workspace import Workspace
 
 IncomingMessage = tuple[str, str, str | None]
@@ -79,19 +83,35 @@ def _list_active_sessions(ws: Workspace) -> Iterator[SeenSession]:
 
 
 def prepare_contexts(ws: Workspace) -> int:
-    """Write the block of every agent and folder with a session, and of its project; return the number of changes.
+    """Write the blocks of every agent's projects, for each of their folders; return the number of new ones.
 
     A hook answers a session start by reading one block. Each fits the harness with the smallest limit, so no harness
     cuts it. (harnesses.md 0.4)
     """
     seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
-    # A session may start in a subfolder or at the project's root: both get a block.
-    places = sorted(seen | {(agent, resolve_project(cwd) or cwd) for agent, cwd in seen})
+    known, names = KnownProjects(ws, ws.index.list_projects()), dict[tuple[str, str], dict[str, None]]()
+    for agent, folder in sorted(seen | _list_active_projects(ws)):
+        project, repository = identify(ws, folder)
+        key = known.join(build_key(project, repository))
+        # A session may start in a subfolder or at the project's root; by the key a new worktree or clone finds it.
+        own = dict.fromkeys((project or folder, folder, key if has_project(key) else folder))
+        known_names = names.get((agent, key), {})
+        names[agent, key] = own | known_names if repository else known_names | own
     budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
-    for agent, folder in places:
-        block = build_context(ws, ContextRequest(agent_id=agent, project=folder, budget=budget), reader)
-        changed += ws.documents.context_cache.put(agent, folder, f"{block.body}\n" if block.body else "")
+    for (agent, _), places in names.items():
+        project = next(iter(places))
+        block = build_context(ws, ContextRequest(agent_id=agent, project=project, budget=budget), reader)
+        text = f"{block.body}\n" if block.body else ""
+        written = [ws.documents.context_cache.put(agent, place, text) for place in places]
+        changed += any(written)
     return changed
+
+
+def _list_active_projects(ws: Workspace) -> set[tuple[str, str]]:
+    """Return (agent, path) of the projects that MEMORY.md names: sessions of other machines are known from it."""
+    window = Window.from_end(ws.now)
+    ledgers = [(agent, ws.index.load_ledger(agent, window)) for agent in ws.index.list_agents()]
+    return {(agent, path) for agent, ledger in ledgers for path in list_active_projects(ledger.tallies)}
 
 
 def offer_checkpoints(ws: Workspace) -> None:
@@ -172,11 +192,11 @@ def _is_private(ws: Workspace, token: str) -> bool:
 
 
 def _find_context_block(ws: Workspace, agent: str, folder: str) -> str:
-    """Return the block for a session start in a folder: its own, or the next one above in its repository."""
+    """Return the block for a session start in a folder: its own, the next one above in its repository, or that's."""
     # The same search as in `lineage.cli.hook_entry`, which imports nothing of this package.
     folders = [Path(folder), *Path(folder).parents]
     depth = next((number for number, path in enumerate(folders) if os.path.lexists(path / ".git")), 0)
-    for path in [folder, *map(str, folders[1 : depth + 1])]:
+    for path in [folder, *map(str, folders[1 : depth + 1]), find_project_key(folder)]:
         checksum = crc32(f"{agent}\n{path}".encode("utf-8", "replace"))
         head, _, text = _read_text(ws, hook_protocol.context_block_key(agent, path, checksum)).partition("\n")
         if text and f"{head}\n" == hook_protocol.context_block_header(agent, path):
@@ -229,7 +249,10 @@ def save_checkpoint(
 
 def load_newest_checkpoint(ws: Workspace, agent_id: str, project: str | None = None) -> Checkpoint | None:
     """Return the checkpoint for an agent's next session. Raise InvalidInput for a malformed agent id."""
-    newest = ws.documents.checkpoints.get(validate_agent_id(agent_id), ws.now, project=resolve_project(project))
+    keys = KnownProjects(ws, ws.index.list_projects(), project).list_equal(find_key(ws, project))
+    newest = ws.documents.checkpoints.get(
+        validate_agent_id(agent_id), ws.now, lambda one: project is None or find_key(ws, one.project) in keys
+    )
     return None if newest is None or ws.documents.tombstones.has(newest.session_token) else newest
 
 

@@ -16,7 +16,6 @@ from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import SESSION_END, Request, parse_request
 from lineage.core.format import transcript
 from lineage.errors import FormatError, InvalidInput, RemovedError, TranscriptError
-from lineage.harness.projects import resolve_project
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
@@ -32,6 +31,7 @@ from lineage.pipeline.ingest.import_sources import (
     survey_history,
 )
 from lineage.pipeline.ingest.worker_pool import WorkerPool, open_worker_pool
+from lineage.projects import resolve_project
 from lineage.workspace.workspace import Workspace
 
 FAILED = "failed"

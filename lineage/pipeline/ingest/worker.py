@@ -19,13 +19,13 @@ from lineage.errors import DatabaseDamaged, EngineMissing, IndexUnavailable, Inv
 from lineage.extraction.digests import build_digest
 from lineage.harness import ADAPTERS, hook_formats, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload, find_ignore_reason, parse_hook_payload
-from lineage.harness.projects import resolve_project
 from lineage.harness.unread import UnreadStore
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest import locate_transcript as transcripts
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
+from lineage.projects import resolve_project
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage

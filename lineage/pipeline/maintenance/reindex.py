@@ -16,6 +16,7 @@ from lineage.core.base.progress import Progress
 from lineage.errors import LineageError
 from lineage.pipeline.maintenance.prefetch import ScannedFile, scan_file, scan_files
 from lineage.workspace.book_index import index_changed_books
+from lineage.workspace.projects import resolve_known_projects
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace, clear_stale, list_stale_marks
@@ -132,6 +133,7 @@ def _sync_rows(
         if progress:
             progress(done, len(diff.stale))
     ws.index.delete_paths(diff.orphaned)
+    resolve_known_projects(ws)
     report.dropped += len(diff.orphaned)
     reindex_books(ws, report)
     # a link that was broken during a rebuild may have arrived since

@@ -11,16 +11,19 @@ from itertools import chain, zip_longest
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED, GLOBAL, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
+from lineage.core.base.project import is_repository
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import DERIVED, HAND
+from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.documents import Artifact
 from lineage.extraction.normalize import is_unspaced, tokenize
-from lineage.harness.projects import resolve_project
 from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
 from lineage.workspace import book_reader
+from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.lookup import load_readable_document
+from lineage.workspace.projects import KnownProjects, find_key
 from lineage.workspace.workspace import Workspace
 
 _GLOBAL_KINDS = ("preference", "decision", "note", "fact")
@@ -81,8 +84,10 @@ class _ContextBuilder:
         self._ws = ws
         self._request = request
         self._reader = reader
-        self._project = resolve_project(request.project)
-        self._folder = book_reader.resolve_project_folder(ws, self._project)
+        self._project = request.project
+        self._keys: set[str] = set()
+        self._folders = BookFolders(ws)
+        self._folder = self._folders.resolve(request.project)
         self._agent = f"agent/{request.agent_id}"
         self._project_scopes = [f"project/{self._folder}"] if self._folder else []
         self._scopes = [self._agent, *self._project_scopes]
@@ -131,12 +136,17 @@ class _ContextBuilder:
         """Return the project's sessions, all without one. A bare name is that path's project, else that folder's."""
         if not self._project:
             return rows
-        key = book_reader.build_project_key(self._project)
-        paths = {row.project for row in rows if row.project}
-        projects = {path for path in paths if book_reader.build_project_key(path) == key}
-        if not projects and key == self._folder:
-            projects = {path for path in paths if book_reader.resolve_project_folder(self._ws, path) == self._folder}
-        return [row for row in rows if row.project in projects]
+        known = KnownProjects(self._ws, ((row.project_key, row.project or "") for row in rows), self._project)
+        self._keys = known.list_equal(find_key(self._ws, self._project))
+        own = [row for row in rows if row.project_key in self._keys]
+        if own or self._project != self._folder:
+            return own
+        projects = {(row.project, row.project_key) for row in rows if row.project}
+        own_projects = {one for one in projects if self._resolve_folder(*one) == self._folder}
+        return [row for row in rows if (row.project, row.project_key) in own_projects]
+
+    def _resolve_folder(self, path: str | None, key: str) -> str | None:
+        return self._folders.resolve(path, key if is_repository(key) else None)
 
     def _find_handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> book_reader.BookEntry | None:
         """Return the newest handoff, without those of other projects' sessions."""
@@ -192,7 +202,11 @@ class _ContextBuilder:
 
     def _recovery_items(self) -> list[MemoryItem]:
         """Return the last messages of the newest session without an end."""
-        checkpoint = self._ws.documents.checkpoints.get(self._request.agent_id, self._ws.now, project=self._project)
+
+        def is_own(checkpoint: Checkpoint) -> bool:
+            return not self._project or find_key(self._ws, checkpoint.project) in self._keys
+
+        checkpoint = self._ws.documents.checkpoints.get(self._request.agent_id, self._ws.now, is_own)
         if checkpoint is None or checkpoint.session_token in (*self._reader.removed_tokens, self._request.token):
             return []
         messages = checkpoint.messages[-_MAX_MESSAGES:]

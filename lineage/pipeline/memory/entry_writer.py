@@ -28,8 +28,8 @@ from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_c
 from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.normalize import normalize_text
 from lineage.store import read_or_none
+from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
-from lineage.workspace.book_reader import resolve_project_folder
 from lineage.workspace.workspace import Workspace
 
 QUOTE = "quote"
@@ -221,7 +221,7 @@ def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: S
     token = artifact.identity.token
     # A private session must not even claim a project's folder: the claim would tell that the session took place.
     may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=token)
-    project = resolve_project_folder(ws, artifact.project, claim=True) if may_leave else None
+    project = resolve_project_folder(ws, artifact.project, artifact.repository, claim=True) if may_leave else None
     context = policy.CandidateContext(
         token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags
     )

@@ -29,8 +29,8 @@ from lineage.harness.detect_caller import Caller
 from lineage.harness.note_files import FIVE_LAYER, NoteMetadata, find_note_files, infer_note_metadata
 from lineage.pipeline.memory.books import refuse_agents, validate_book
 from lineage.pipeline.memory.entry_writer import collect_known, write_entries
+from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
-from lineage.workspace.book_reader import resolve_project_folder
 from lineage.workspace.publish import publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 

@@ -21,7 +21,7 @@ from lineage.extraction.normalize import normalize_text
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.books import SUPERSEDED, find_entry, read_contents, validate_book
 from lineage.pipeline.memory.entry_writer import write_entries
-from lineage.workspace.book_reader import resolve_project_folder
+from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.publish import publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 

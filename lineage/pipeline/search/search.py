@@ -15,6 +15,8 @@ from lineage.extraction.embedding.port import EmbeddingError
 from lineage.index import Hit, vector_search
 from lineage.index.vectors import Neighbor, Vectors, VectorsLost
 from lineage.pipeline.search.embeddings import FAILED_QUERY, embed_texts, is_current_model
+from lineage.workspace.book_folders import resolve_project_folder
+from lineage.workspace.projects import match_projects
 from lineage.workspace.workspace import Workspace
 
 LEXICAL, SEMANTIC, HYBRID = "lexical", "semantic", "hybrid"
@@ -54,7 +56,7 @@ def search(
     Raises InvalidInput for an empty filter, and for a mode without its model; ExtraMissing for a mode without its
     packages.
     """
-    query = parse_query(text, ws.now)
+    query = _find_project(ws, parse_query(text, ws.now))
     if mode not in (None, LEXICAL):
         require_semantic(ws)
     mode = mode or (HYBRID if ws.embedding else LEXICAL)
@@ -70,6 +72,15 @@ def search(
         return SearchResult(near[:limit], SEMANTIC)
     words = ws.index.search(query, agent_id, limit=depth, by_passage=by_passage)
     return SearchResult(_fuse(words, near, by_passage=by_passage)[:limit], HYBRID)
+
+
+def _find_project(ws: Workspace, query: Query) -> Query:
+    """Return the query with the keys and the books of the projects that its filter means."""
+    project = query.filters.project
+    if not project:
+        return query
+    keys, folder = match_projects(ws, project), resolve_project_folder(ws, project)
+    return replace(query, filters=replace(query.filters, project_keys=(*keys, f"project/{folder}")))
 
 
 def require_semantic(ws: Workspace) -> None:

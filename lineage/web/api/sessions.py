@@ -18,11 +18,12 @@ from lineage.web import models
 from lineage.web.routes import GET, LARGE_BODY, POST, Reply, Route, RouteParameter, WebCall
 from lineage.web.schema import BOOLEAN, INTEGER, TEXT, Schema, list_of, nullable, record
 from lineage.workspace.book_reader import BookReader
+from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace
 
 AGENT = RouteParameter("agent", "The agent; `all` for every one.", default="default")
 SESSION = RouteParameter("session", "A session id, key or token, or an unambiguous prefix of one.", required=True)
-PROJECT = RouteParameter("project", "A project: its path, or the end of it.")
+PROJECT = RouteParameter("project", "A project: a folder of it, its name, or `owner/name`.")
 _LIMIT = RouteParameter("limit", "How many at most.", kind=int, default=50, minimum=1, maximum=1000)
 FILE_KIND = RouteParameter("kind", "Which file.", required=True, choices=session_view.KINDS)
 _REFUSED_STATUS = {409: "The session was removed, and is refused. The object is the same."}
@@ -30,7 +31,7 @@ _REFUSED_STATUS = {409: "The session was removed, and is refused. The object is 
 
 def _list_sessions(ws: Workspace, call: WebCall) -> Any:
     project = call.text("project") or None
-    rows = ws.index.list_sessions(call.agent, project=project, limit=call.values["limit"])
+    rows = list_sessions(ws, call.agent, project=project, limit=call.values["limit"])
     return {"sessions": [asdict(row) for row in rows]}
 
 

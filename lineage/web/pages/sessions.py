@@ -13,6 +13,7 @@ from lineage.web.api.sessions import FILE_KIND, PROJECT, SESSION
 from lineage.web.pages import panels
 from lineage.web.routes import POST, Page, RouteParameter, TemplateView, WebCall
 from lineage.workspace.lookup import read_status
+from lineage.workspace.projects import KnownProjects, list_sessions
 from lineage.workspace.workspace import Workspace
 
 PER_PAGE = 50
@@ -27,13 +28,14 @@ _PAGE = RouteParameter("page", "Which page.", kind=int, default=1, minimum=1, ma
 
 def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     page, project = call.values["page"], call.text("project")
-    rows = ws.index.list_sessions(call.agent, project=project or None, limit=page * PER_PAGE + 1)
+    rows = list_sessions(ws, call.agent, project=project or None, limit=page * PER_PAGE + 1)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
     kept = {name: call.text(name) for name in ("agent", "project") if call.text(name) not in ("", "all")}
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
         "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
         "agents": ws.index.list_agents(), "agent": call.text("agent"), "project": project, "page": page,
+        "names": KnownProjects(ws, ws.index.list_projects()).label_paths(),
         "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
         "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
     }  # fmt: skip
@@ -74,7 +76,8 @@ def _show_search(ws: Workspace, call: WebCall) -> TemplateView:
         return TemplateView("search.html", {"query": query, "hits": [], "notes": []})
     found = search(ws, query, call.agent, MAX_HITS)
     hits = [models.dump_hit(hit) for hit in found.hits]
-    return TemplateView("search.html", {"query": query, "hits": hits, "notes": found.notes})
+    names = KnownProjects(ws, ws.index.list_projects()).label_paths()
+    return TemplateView("search.html", {"query": query, "hits": hits, "notes": found.notes, "names": names})
 
 
 def _show_file(ws: Workspace, call: WebCall) -> TemplateView:

@@ -165,9 +165,9 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
     assert found.provenance == Provenance(via, "abcdefgh", "t-0123456789", role, "", PLAIN)
 
 
-def test_without_a_project_the_agent_keeps_its_lessons_and_the_session_its_facts() -> None:
+def test_without_a_project_the_session_keeps_what_it_learned() -> None:
     alone = replace(HERE, project=None)
-    assert admitted(candidate(kind="lesson"), alone).scope == "agent/ada"
+    assert admitted(candidate(kind="lesson"), alone).scope == "session/abcdefgh"
     assert admitted(candidate(kind="fact"), alone).scope == "session/abcdefgh"
 
 

@@ -45,7 +45,8 @@ DOCUMENTS: dict[str, Document] = {
 }
 EVERY_KEY = [(kind, key) for kind, document in DOCUMENTS.items() for key in frontmatter_keys(type(document))]
 NULLABLE = {
-    "session_key", "project", "started_at", "ended_at", "source_node_id", "lane", "forked_from", "parent_session",
+    "session_key", "project", "started_at", "ended_at", "source_node_id", "repository", "lane", "forked_from",
+    "parent_session",
     "summary_path", "transcript_path", "compaction_path",
 }  # fmt: skip
 TIMES = {"captured_at", "started_at", "ended_at", "updated_at", "memory_sentence_generated_at", "removed_at"}
@@ -105,7 +106,7 @@ def test_the_keys_stand_in_the_order_of_the_spec() -> None:
     )
 
 
-NEWER = {"format": 1, "partial": False, "cssclasses": []}
+NEWER = {"format": 1, "repository": None, "partial": False, "cssclasses": []}
 
 
 @each(("kind", "key"), [(kind, key) for kind, key in EVERY_KEY if key not in (*NEWER, "resanitized")])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.book_paths import BookRef
-from lineage.workspace.book_reader import CLAIM_NOTE, build_project_key, resolve_project_folder
+from lineage.core.base.project import build_project_key
+from lineage.workspace.book_folders import CLAIM_NOTE, resolve_project_folder
 from lineage.workspace.workspace import Workspace
 from tests.support.memory_store import MemoryStore
 from tests.support.workspace import open_memory_workspace, open_test_workspace, read_store

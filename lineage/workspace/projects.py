@@ -1,0 +1,96 @@
+"""The projects of a workspace: the sessions of a folder, a name or a remote (usefulness: Which project)."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from lineage.core.base.links import to_one_line
+from lineage.core.base.project import build_project_key, has_project, is_repository, join_projects, label_projects
+from lineage.index import SessionRow
+from lineage.projects import identify_folder
+from lineage.workspace.paths import expand_home
+from lineage.workspace.workspace import Workspace
+
+
+def identify(ws: Workspace, folder: str | None) -> tuple[str | None, str | None]:
+    """Return the project of a folder and its remote; no remote that looks like a credential."""
+    project, repository = identify_folder(folder)
+    is_clean = repository is None or ws.build_sanitizer().sanitize(repository) == repository
+    return project, repository if is_clean else None
+
+
+def find_key(ws: Workspace, folder: str | None) -> str:
+    """Return the key of a folder's project, "" for none; a key or a name stands for itself."""
+    return build_key(*identify(ws, folder))
+
+
+def build_key(project: str | None, repository: str | None = None) -> str:
+    """Return the key of a project on this machine, "~" for its home directory, wherever that is."""
+    is_home = repository is None and project == str(expand_home("~").resolve())
+    return "~" if is_home else build_project_key(to_one_line(project or ""), repository)
+
+
+class KnownProjects:
+    """The projects of sessions, given as pairs of key and path, and that of `folder` on this machine."""
+
+    def __init__(self, ws: Workspace, known: Iterable[tuple[str, str]], folder: str | None = None) -> None:
+        project, repository = identify(ws, folder)
+        pairs = [*known, *([(build_project_key(repository), project)] if repository and project else [])]
+        self._joined = join_projects(pairs)
+        self._by_path: dict[str, set[str]] = {}
+        for key, path in pairs:
+            self._by_path.setdefault(path, set()).add(self.join(key))
+
+    def join(self, key: str) -> str:
+        """Return the key of the project that a key belongs to: a path's repository if it got a remote later."""
+        return self._joined.get(key, key)
+
+    def list_equal(self, key: str) -> set[str]:
+        """Return all keys of a key's project."""
+        own = self.join(key)
+        return {key, own, *(other for other, joined in self._joined.items() if joined == own)}
+
+    def find_by_path(self, path: str) -> str:
+        """Return the key of the sessions with this path; the path itself if they have none or several."""
+        keys = self._by_path.get(path, set())
+        return next(iter(keys)) if len(keys) == 1 and all(map(has_project, keys)) else path
+
+    def label_paths(self) -> dict[str, str]:
+        """Return a short name for each path, `owner/name` where two projects share one."""
+        labels = label_projects(map(self.find_by_path, self._by_path))
+        return {path: labels[self.find_by_path(path)] for path in self._by_path}
+
+    def match(self, text: str) -> set[str]:
+        """Return the keys of all projects whose key or path is a text or ends with it, whatever its case."""
+        end = text.lower()
+        found = [key for key in self._joined if f"/{key}".lower().endswith(f"/{end}")]
+        return self.list_equal(text).union(*map(self.list_equal, found))
+
+
+def match_projects(ws: Workspace, project: str) -> list[str]:
+    """Return the keys of the projects that a filter means: a folder, a name, `owner/name` or the end of a path."""
+    return sorted(KnownProjects(ws, ws.index.list_projects(), project).match(find_key(ws, project)))
+
+
+def list_sessions(
+    ws: Workspace, agent_id: str | None, *, limit: int, project: str | None = None, reference: str | None = None
+) -> list[SessionRow]:
+    """Return sessions, newest first, as the index does; `project` is a folder, a name or the end of either."""
+    keys = match_projects(ws, project) if project else ()
+    return ws.index.list_sessions(agent_id, limit=limit, project=project, project_keys=keys, reference=reference)
+
+
+def find_hashed_folder(ws: Workspace, digest: str | None) -> str | None:
+    """Return the folder with this SHA-256, of all that sessions of this machine know, and the home directory."""
+    if digest is None:
+        return None
+    known = [path for _, path in ws.index.list_projects()]
+    known += [seen.cwd for seen in ws.telemetry.list_seen_sessions() if seen.cwd]
+    folders = (*known, str(expand_home("~")))
+    return next((one for one in folders if sha256(one.encode("utf-8", "replace")).hexdigest() == digest), None)
+
+
+def resolve_known_projects(ws: Workspace) -> None:
+    """Give the rows of sessions captured without a remote the repository that their folder has now."""
+    for key, path in ws.index.list_projects():
+        if not is_repository(key) and (repository := identify(ws, path)[1]):
+            ws.index.assign_project(path, key, build_project_key(path, repository))

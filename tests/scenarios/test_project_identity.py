@@ -1,0 +1,242 @@
+"""One project, however its sessions reach it: in captures, lists, search, books, MEMORY.md and the start of a session.
+
+With git itself. Fails where a surface goes by the path instead of the identity, where a book's folder doesn't go by its
+note, where Gemini's hash isn't tried, and where a remote's credentials are kept.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lineage.core.base.book_paths import BookRef
+from lineage.core.base.project import build_project_key
+from lineage.pipeline.ingest.checkpoints import prepare_contexts
+from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.search.search import search
+from lineage.projects import identify_folder
+from lineage.telemetry import SeenSession
+from lineage.workspace.book_folders import CLAIM_NOTE, resolve_project_folder
+from lineage.workspace.projects import list_sessions
+from lineage.workspace.publish import publish_all
+from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
+from tests.support.gemini import make_header, make_user_message, write_records
+from tests.support.git import make_repository, run_git
+from tests.support.hook_process import make_payload, run_hook
+from tests.support.workspace import end_session, open_test_workspace, read_store, write_capture
+
+SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+URL = f"https://ada:{SECRET}@GitHub.com/Ada/demo.git"
+SCP = "git@github.com:ada/demo.git"
+DEMO = "github.com/ada/demo"
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_test_workspace(tmp_path / "ws") as ws:
+        yield ws
+
+
+def make_ways(home: Path, remote: str) -> dict[str, Path]:
+    """The folders that lead to one project, which has this remote or none; only "plain" leads to another."""
+    main = make_repository(home / "code/demo", remote)
+    (main / "packages/cli").mkdir(parents=True)
+    gone = main / ".claude/worktrees/gone"
+    for tree in (home / "topic", main / ".worktrees/a", gone):
+        run_git("-C", main, "worktree", "add", "--quiet", "--detach", tree)
+    run_git("-C", main, "worktree", "remove", gone)
+    run_git("clone", "--quiet", main, home / "clone")
+    run_git("clone", "--quiet", "--bare", main, home / "bare/.bare")
+    (home / "bare/.git").write_text("gitdir: ./.bare\n")
+    if remote:
+        run_git("-C", home / "clone", "remote", "set-url", "origin", "ssh://git@github.com/ada/demo")
+        run_git("-C", home / "bare/.bare", "remote", "set-url", "origin", SCP)
+    run_git("-C", home / "bare", "worktree", "add", "--quiet", "-b", "topic", home / "bare/topic")
+    (home / "link").symlink_to(main)
+    (home / "plain").mkdir()
+    return {
+        "main": main, "worktree": home / "topic", "worktree inside": main / ".worktrees/a", "removed": gone,
+        "clone": home / "clone", "bare": home / "bare/topic", "subfolder": main / "packages/cli",
+        "symlink": home / "link", "plain": home / "plain",
+    }  # fmt: skip
+
+
+def write_gemini(home: Path, folder: Path) -> Path:
+    """A session of Gemini that names its folder by hash alone."""
+    digest = hashlib.sha256(str(folder).encode()).hexdigest()
+    path = home / f".gemini/tmp/{digest}/chats/session-2026-10-02T09-00-8fd417af.jsonl"
+    return write_records(path, make_header(projectHash=digest), make_user_message("u", "Mend the reader."))
+
+
+def capture_all(ws: Workspace, ways: dict[str, Path], home: Path) -> dict[str, str]:
+    """A session for each way, and one of Gemini; the project's key of each."""
+    for way, folder in ways.items():
+        end_session(ws, way, project=str(folder))
+    log = str(write_gemini(home, ways["main"]))
+    end_session(ws, "gemini", harness="gemini", project=None, transcript_path=log)
+    rows = ws.index.list_sessions(None, limit=100)
+    keys = {path: key for key, path in ws.index.list_projects()}
+    assert len(rows) == len(ways) + 1
+    return {row.session_id: keys[row.project or ""] for row in rows}
+
+
+def test_twelve_ways_lead_to_one_project_by_its_remote(ws: Workspace, tmp_path: Path) -> None:
+    ways = make_ways(tmp_path / "ada", URL)
+    ways["other home"] = make_repository(tmp_path / "eve/demo", SCP)
+    renamed = make_repository(tmp_path / "ada/before", URL)
+    ways["renamed"] = renamed.rename(tmp_path / "ada/after")
+    keys = capture_all(ws, ways, tmp_path / "ada")
+    assert len(keys) == 12
+    assert {way for way, key in keys.items() if key == DEMO} == keys.keys() - {"plain"}
+    for way, folder in ways.items():
+        found = {row.session_id for row in list_sessions(ws, None, limit=100, project=str(folder))}
+        assert found == ({"plain"} if way == "plain" else keys.keys() - {"plain"}), way
+        assert resolve_project_folder(ws, str(folder)) == ("plain" if way == "plain" else "demo")
+    assert len(list_sessions(ws, None, limit=100, project="ada/demo")) == len(keys) - 1
+    files = read_store(ws.documents.store, "memory/")
+    for data in (data for path, data in files.items() if "/claims/" not in path):
+        assert b'\nrepository: "github.com/ada/demo"\n' in data or b"\nrepository: null\n" in data
+
+
+def test_without_a_remote_its_folder_is_the_project(ws: Workspace, tmp_path: Path) -> None:
+    ways = make_ways(tmp_path / "ada", "")
+    ways["other home"] = make_repository(tmp_path / "eve/demo")
+    ways["renamed"] = make_repository(tmp_path / "ada/before").rename(tmp_path / "ada/after")
+    keys = capture_all(ws, ways, tmp_path / "ada")
+    others = {way: keys.pop(way) for way in ("plain", "other home", "renamed")}
+    assert set(keys.values()) == {str(ways["main"])}
+    assert others == {way: str(ways[way]) for way in others}
+    assert build_project_key("/home/ada/demo") == build_project_key("/Users/eve/demo")
+
+
+def test_a_remote_s_credentials_are_kept_nowhere(ws: Workspace, tmp_path: Path) -> None:
+    odd = f"https://example.org/{SECRET}/demo.git"
+    for number, url in enumerate(
+        (URL, odd, f"https://example.org/ada/demo?token={SECRET}", f"{SECRET}@example.org:a/b")
+    ):
+        folder = make_repository(tmp_path / f"demo-{number}", url)
+        end_session(ws, f"s-{number}", project=str(folder))
+        remember(ws, Memo(text="We decided to keep splitlines.", kind="decision", project=str(folder)))
+        ws.telemetry.record_event(SeenSession("x", "default", f"s-{number}", "t", None, str(folder), "x", ws.now, None))
+    reindex(ws)
+    prepare_contexts(ws)
+    files = [path for path in (tmp_path / "ws").rglob("*") if path.is_file()]
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert sum(b"github.com/ada/demo" in path.read_bytes() for path in files) >= 4
+
+
+def test_what_was_captured_before_the_remote_joins_by_its_path(ws: Workspace, tmp_path: Path) -> None:
+    demo = make_repository(tmp_path / "reader")
+    end_session(ws, "before", project=str(demo))
+    assert resolve_project_folder(ws, str(demo), claim=True) == "reader"
+    files = read_store(ws.documents.store, "memory/")
+    run_git("-C", demo, "remote", "add", "origin", URL)
+    assert [row.session_id for row in list_sessions(ws, None, limit=9, project=str(demo))] == ["before"]
+    reindex(ws)
+    assert read_store(ws.documents.store, "memory/") == files
+    assert ws.index.list_projects() == [(DEMO, str(demo))]
+    # Only a claim writes the repository into the folder's note; from then on any other checkout finds it.
+    assert resolve_project_folder(ws, str(demo), claim=True) == "reader"
+    note = ws.documents.store.read(f"books/project/reader/{CLAIM_NOTE}").data
+    assert f'repository: "{DEMO}"'.encode() in note
+    clone = make_repository(tmp_path / "elsewhere", SCP)
+    assert resolve_project_folder(ws, str(clone), claim=True) == "reader"
+    shutil.rmtree(demo)
+    assert resolve_project_folder(ws, str(demo), DEMO) == "reader"
+
+
+def test_books_of_two_repositories_of_one_name_are_two(ws: Workspace, tmp_path: Path) -> None:
+    remotes = {"a": SCP, "b": "git@github.com:eve/demo.git", "c": "git@gitlab.com:eve/demo.git"}
+    folders = [make_repository(tmp_path / name / "demo", url) for name, url in remotes.items()]
+    names = [resolve_project_folder(ws, str(folder), claim=True) for folder in folders]
+    assert names[:2] == ["demo", "eve-demo"]
+    assert (names[2] or "").startswith("demo-")
+    assert [resolve_project_folder(ws, str(folder), claim=True) for folder in folders] == names
+    assert resolve_project_folder(ws, "eve/demo") == "eve-demo"
+    # The path that a note was made for doesn't count any more once it names a repository.
+    run_git("-C", folders[0], "remote", "set-url", "origin", "git@github.com:new/demo.git")
+    assert resolve_project_folder(ws, str(folders[0])) == "new-demo"
+
+
+def test_a_folder_with_a_hash_keeps_its_name_when_a_remote_comes(ws: Workspace, tmp_path: Path) -> None:
+    resolve_project_folder(ws, "/srv/demo", claim=True)
+    folder = make_repository(tmp_path / "demo")
+    hashed = resolve_project_folder(ws, str(folder), claim=True)
+    assert hashed and hashed.startswith("demo-")
+    write_entry(ws, f"project/{hashed}", "decision", "We keep splitlines.")
+    run_git("-C", folder, "remote", "add", "origin", URL)
+    assert resolve_project_folder(ws, str(folder), claim=True) == hashed
+    assert resolve_project_folder(ws, str(make_repository(tmp_path / "clone", SCP))) == hashed
+
+
+@pytest.mark.in_folder
+@pytest.mark.leaves_findings
+def test_the_first_start_in_a_new_checkout_is_told_what_the_others_are(ws: Workspace, tmp_path: Path) -> None:
+    main = make_repository(tmp_path / "demo", URL)
+    other = make_repository(tmp_path / "other", "git@github.com:eve/other.git")
+    assert resolve_project_folder(ws, str(main), claim=True) == "demo"
+    write_entry(ws, "project/demo", "note", "The wombat splits lines.")
+    ws.telemetry.record_event(SeenSession("x", "default", "s-1", "t", None, str(main), "x", ws.now, None))
+    prepare_contexts(ws)
+    run_git("-C", main, "worktree", "add", "--quiet", "--detach", tmp_path / "topic")
+    run_git("clone", "--quiet", "--bare", main, tmp_path / "bare.git")
+    run_git("-C", tmp_path / "bare.git", "remote", "set-url", "origin", SCP)
+    clone = make_repository(tmp_path / "clone", SCP)
+    (clone / "src").mkdir()
+    for folder in (main, tmp_path / "topic", tmp_path / "bare.git", clone, clone / "src"):
+        done = run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(folder)))
+        assert "wombat" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"], folder
+        assert "wombat" in build_context(ws, ContextRequest(project=str(folder))).body
+    for folder in (other, tmp_path):
+        assert run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(folder))).stdout == b""
+
+
+@pytest.mark.in_folder
+@pytest.mark.leaves_findings
+def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_path: Path) -> None:
+    at = "2026-11-20T10:{:02d}:00.000Z"
+    for number, (path, repository) in enumerate(
+        (("/home/ada/cli", "github.com/ada/cli"), ("/Users/eve/work", "github.com/ada/cli"), ("/home/ada/cli", None),
+         ("/srv/eve/cli", "github.com/eve/cli"))
+    ):  # fmt: skip
+        sentence = f"In s-{number} the wombat of the reader was mended by hand, and the splitter keeps each line now."
+        write_capture(ws, f"s-{number}", sentence=sentence, captured_at=at.format(number), project=path,
+                      repository=repository)  # fmt: skip
+    reindex(ws)
+    here = make_repository(tmp_path / "anywhere", "https://github.com/ada/cli")
+    told = build_context(ws, ContextRequest(project=str(here))).body
+    assert [name for name in ("s-0", "s-1", "s-2", "s-3") if f"In {name} " in told] == ["s-0", "s-1", "s-2"]
+    assert {hit.session_id for hit in search(ws, "project:ada/cli wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
+    assert {hit.session_id for hit in search(ws, f"project:{here} wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
+    assert {hit.session_id for hit in search(ws, "project:eve/cli wombat", None, 9).hits} == {"s-3"}
+    publish_all(ws)
+    memory = ws.documents.store.read("MEMORY.md").data.decode()
+    assert "- ada/cli · 3 captures" in memory
+    assert "- eve/cli · 1 capture ·" in memory
+    prepare_contexts(ws)
+    assert "In s-1 " in run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(here))).stdout.decode()
+
+
+def test_gemini_s_hash_is_tried_on_every_known_folder_and_the_home(ws: Workspace, tmp_path: Path) -> None:
+    for name, folder in (("unknown", tmp_path / "unknown"), ("home", Path.home()), ("seen", tmp_path / "seen/deep")):
+        ws.telemetry.record_event(
+            SeenSession("x", "default", "s-1", "t", None, str(tmp_path / "seen/deep"), "x", ws.now, None)
+        )
+        log = str(write_gemini(tmp_path / name, folder))
+        end_session(ws, name, harness="gemini", project=None, transcript_path=log)
+    projects = {row.session_id: row.project for row in ws.index.list_sessions(None)}
+    assert projects == {"unknown": None, "home": str(Path.home()), "seen": str(tmp_path / "seen/deep")}
+
+
+def test_nothing_leaves_a_session_without_a_project(ws: Workspace, tmp_path: Path) -> None:
+    home = make_repository(Path.home(), URL)
+    for folder in (str(home), None):
+        assert identify_folder(folder)[1] is None
+        assert resolve_project_folder(ws, folder, claim=True) is None
+    assert BookRef("project/demo", "lesson") not in ws.documents.books.list()
