@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from lineage.core.base import naming
 from lineage.core.base.naming import Identity
 from lineage.core.format import manifest as revisions
-from lineage.core.format.documents import Artifact, Claim, Manifest, build_claim, parse_document_as, serialize_document
+from lineage.core.format.documents import (
+    Artifact,
+    Claim,
+    Manifest,
+    add_unknown_keys,
+    build_claim,
+    parse_document_as,
+    serialize_document,
+)
 from lineage.core.format.resanitization import Replacement
 from lineage.store import ExistsError, Store, read_or_none, update
 
@@ -81,7 +89,7 @@ class Manifests:
 
         def change_file(data: bytes | None) -> bytes | None:
             changed = change(parse_document_as(Manifest, data, path) if data is not None else None)
-            return serialize_document(changed) if changed else None
+            return add_unknown_keys(serialize_document(changed), data) if changed else None
 
         return update(self.store, path, change_file)
 

@@ -10,11 +10,12 @@ import pytest
 
 from lineage.core.base.book_paths import CURATED_PATH, PENDING, BookRef
 from lineage.core.books import book_edits as changes
-from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.book import Book, parse_book, serialize_book, upgrade_book
 from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, USER_STATED, Entry, new_entry
+from lineage.core.format.documents import FORMAT
 from lineage.documents import Books
-from lineage.errors import NotFoundError
+from lineage.errors import FormatError, NotFoundError
 from lineage.store import Store, read_or_none, update
 from tests.support.concurrency import run_concurrently
 
@@ -304,3 +305,28 @@ def test_what_was_written_reads_back_equal(store: Store) -> None:
     Books(store).add(SCOPE, KIND, entry("A\r\nB"))
     data = store.read(REF.path).data
     assert serialize_book(parse_book(data, SCOPE, KIND)) == data
+
+
+def test_a_book_of_a_newer_format_is_read_and_not_written(store: Store) -> None:
+    books = Books(store)
+    books.add(SCOPE, KIND, entry())
+    by_hand(store, REF, f"format: {FORMAT}", f"format: {FORMAT + 1}")
+    before = everything(store)
+    assert [each.text for each in books.get(SCOPE, KIND).entries]
+    with pytest.raises(FormatError, match=f"format {FORMAT + 1}"):
+        books.add(SCOPE, KIND, entry("Two."))
+    with pytest.raises(FormatError):
+        books.update(SCOPE, KIND, upgrade_book)
+    assert everything(store) == before
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_upgrade_adds_the_format_to_the_head_of_a_book_and_touches_nothing_else(store: Store, end: str) -> None:
+    books = Books(store)
+    books.add(SCOPE, KIND, entry())
+    today = everything(store).replace("\n", end)
+    for head in ("", f"format: 1{end}"):
+        update(store, REF.path, lambda _, head=head: today.replace(f"format: {FORMAT}{end}", head).encode())
+        assert books.update(SCOPE, KIND, upgrade_book)
+        assert everything(store) == today
+        assert not books.update(SCOPE, KIND, upgrade_book)

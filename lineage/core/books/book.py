@@ -23,7 +23,7 @@ from lineage.core.books.entry import (
 )
 from lineage.core.format import frontmatter
 from lineage.core.format.body import normalize_body
-from lineage.core.format.documents import FORMAT
+from lineage.core.format.documents import FORMAT, check_format
 from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -31,6 +31,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
 _MARKER_START = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
 _OWN_MARKER_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
+_FORMAT_LINE = re.compile(r"^format:.*(?:\r\n|\r|\n)", re.MULTILINE)
 _HEX = re.compile(rf"(?<![0-9a-f]){ENTRY_ID.pattern}(?![0-9a-f])")
 
 
@@ -141,11 +142,15 @@ def read_properties(book: Book) -> dict[str, Any]:
 
 
 def upgrade_book(book: Book) -> Book:
-    """Return the book with today's format in its head. A note that has no properties of a book stays as it is."""
+    """Return the book with today's format in its head. A note that has no properties of a book stays as it is.
+
+    Raises FormatError for a newer format.
+    """
     properties = read_properties(book)
-    if properties.get("kind") != "book" or "format" in properties:
+    if properties.get("kind") != "book" or properties.get("format") == FORMAT:
         return book
-    before, mark, after = book.head.rpartition("---")
+    check_format(properties.get("format", 1))
+    before, mark, after = _FORMAT_LINE.sub("", book.head).rpartition("---")
     return replace(book, head=f"{before}format: {FORMAT}{book.line_end}{mark}{after}")
 
 

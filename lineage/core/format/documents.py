@@ -307,6 +307,16 @@ def find_unknown_keys(data: bytes) -> list[str]:
     return sorted(set(meta) - set(frontmatter_keys(cls)) - set(_optional_keys(cls))) if cls else []
 
 
+def add_unknown_keys(data: bytes, former: bytes | None) -> bytes:
+    """Return a file with the keys that its former content has and its kind has not, at the end of the frontmatter."""
+    keys = find_unknown_keys(former) if former else []
+    if not former or not keys:
+        return data
+    post, old = (frontmatter.load(content.decode("utf-8")) for content in (data, former))
+    post.metadata.update({key: old[key] for key in keys})
+    return encode_utf8(frontmatter.dump(post))
+
+
 def frontmatter_keys(cls: type) -> tuple[str, ...]:
     """Return the required frontmatter keys of a class of documents, in the order of the file."""
     return tuple(_TYPES[cls])

@@ -52,10 +52,13 @@ def upgrade(ws: Workspace, *, dry_run: bool) -> UpgradeReport:
             report.problems.append((entry.key, error.message))
     for ref in ws.documents.books.list():
         book = ws.documents.books.read(ref)
-        changed = upgrade_book(book) != book
-        if changed and not dry_run:
-            changed = ws.documents.books.update(ref.scope, ref.kind, upgrade_book, ref.shelf)
-        _note(report, report.books, ref.path, changed=changed)
+        try:
+            changed = upgrade_book(book) != book
+            if changed and not dry_run:
+                changed = ws.documents.books.update(ref.scope, ref.kind, upgrade_book, ref.shelf)
+            _note(report, report.books, ref.path, changed=changed)
+        except FormatError as error:
+            report.problems.append((ref.path, error.message))
     if not dry_run:
         sync_rows(ws)
         report.projections = [naming.memory_md_path(p.agent_id) for p in publish_all(ws) if p.written]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base import naming
-from lineage.core.format.documents import serialize_document
+from lineage.core.format.documents import parse_document, serialize_document
 from lineage.documents import Artifacts, Manifests, Tombstones
 from lineage.errors import ImmutableError, WorkspaceError
 from lineage.store import LocalStore
@@ -61,3 +61,15 @@ def test_a_tombstone_that_cannot_be_read_lets_nobody_pass(tmp_path: Path) -> Non
     path.symlink_to(tmp_path / "outside.md")
     with pytest.raises(WorkspaceError):
         Tombstones(LocalStore(tmp_path)).raise_if_removed(make_identity().token)
+
+
+def test_keys_that_somebody_added_to_a_manifest_survive_its_next_revision(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    Manifests(store).link(make_stem(), make_capture(), "w-1", make_artifact().captured_at)
+    path = naming.artifact_path(make_stem(), naming.MANIFEST)
+    blob = store.read(path)
+    store.replace(path, blob.data.replace(b"\nformat:", b'\nrating: 5\nseen: ["x"]\nformat:', 1), blob.version)
+    assert Manifests(store).retire(make_stem(), make_stem(), "w-2", make_artifact().captured_at)
+    changed = store.read(path).data
+    assert b'\nrating: 5\nseen: ["x"]\n---\n' in changed
+    assert parse_document(changed, path).write_id == "w-2"  # type: ignore[union-attr]
