@@ -68,6 +68,24 @@ def test_rows_are_known_in_path_order_with_stamp_and_hash(index: Index) -> None:
     assert all_known(index) == [IndexedFile(*item) for item in expected]
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("is_rebuilt", [True, False])
+def test_a_partial_session_shows_until_it_is_there_whole(index: Index, is_first: bool, is_rebuilt: bool) -> None:
+    partial = [row(kind, text="apples", partial=1) for kind in (naming.TRANSCRIPT, naming.SUMMARY)]
+    whole = [row(kind, at=LATER, text="pears") for kind in (naming.TRANSCRIPT, naming.SUMMARY)]
+    other = row(session="s-2", text="apples", partial=1)
+    if is_rebuilt:
+        with index.rebuild() as build:
+            build.write(list(enumerate([*partial, *whole, other] if is_first else [other, *whole, *partial], 1)))
+    else:
+        index.upsert([other, *partial] if is_first else whole)
+        assert sorted(found(index, "apples")) == (["s-1", "s-2"] if is_first else [])
+        index.upsert(whole if is_first else [other, *partial])
+    assert (found(index, "apples"), found(index, "pears")) == (["s-2"], ["s-1"])
+    stems = [entry.stem for entry in index.load_ledger("default", WINDOW).entries]
+    assert sorted(stems) == sorted([whole[0].stem, other.stem])
+
+
 def test_a_row_of_the_same_path_is_replaced_and_so_is_its_text(index: Index) -> None:
     index.upsert([row(text="about apples", title="First")])
     index.upsert([row(text="about pears", title="Second", source_sha256="other")])
