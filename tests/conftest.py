@@ -120,6 +120,8 @@ def home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     for name in _POINTERS:
         monkeypatch.delenv(name, raising=False)
+    # Whatever runs the tests is no harness.
+    monkeypatch.setenv("LINEAGE_HARNESS_PID", "0")
     return folder
 
 

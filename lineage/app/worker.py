@@ -16,12 +16,12 @@ from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
 from lineage.harness.unread import list_unread_stores
 from lineage.pipeline.capture.session import CAPTURED
-from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, sweep
+from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, is_over, sweep
 from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
 
-_MAX_SECONDS = 600  # then the next hook starts a fresh process: a leak or a hang ends here
+_MAX_SECONDS = 600  # then a fresh process goes on: a leak or a hang ends here
 _MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 _MAX_MEMORY_BYTES = 4 << 30
@@ -30,16 +30,25 @@ _MAX_MEMORY_BYTES = 4 << 30
 def run_worker(root: Path) -> list[DrainResult]:
     """Drain the spool until nothing is due, waiting for near retries; return the result of each round.
 
+    A worker that a hook started then watches the sessions that it knows to be open: each is captured when its process
+    is gone, or after ten quiet minutes. One that a user started does not wait for them.
+
     Does nothing while another worker runs. A hook event that arrives as that one ends is seen by one of the two.
     """
     results: list[DrainResult] = []
     with _limit_memory():
         inherited_lock, private = _take_inherited_lock(root), open_private_store(root)
+        is_watching = inherited_lock is not None
         deadline = time.monotonic() + _MAX_SECONDS
         while time.monotonic() < deadline:
             try:
                 with inherited_lock or private.lock(hook_protocol.WORKER_LOCK, wait=False):
                     results += _run_rounds(root, private, deadline)
+                    while is_watching and _watch(root, private, deadline):
+                        if time.monotonic() >= deadline:
+                            results[-1].left_open = True
+                            break
+                        results += _run_rounds(root, private, deadline)
             except BusyError:
                 break
             inherited_lock = None
@@ -47,6 +56,18 @@ def run_worker(root: Path) -> list[DrainResult]:
             if not _is_due(private):
                 break
     return results
+
+
+def _watch(root: Path, private: LocalStore, deadline: float) -> bool:
+    """Capture what is over, then wait for the next session's end or a hook event. Return False if none is open."""
+    swept = run_in_workspace(root, lambda ws: sweep(ws, detect_machine(), idle_minutes=IDLE_MINUTES))
+    if not swept.waiting:
+        return False
+    while time.monotonic() < deadline and not _is_due(private):
+        if any(is_over(session, clock.now()) for session in swept.waiting):
+            break
+        time.sleep(_POLL_SECONDS)
+    return True
 
 
 def _take_inherited_lock(root: Path) -> AbstractContextManager[object] | None:

@@ -10,6 +10,7 @@ import sys
 import time
 
 from lineage.core.base import hook_protocol
+from lineage.processes import find_harness
 
 TYPE_CHECKING = False  # typing itself costs as much as this module
 if TYPE_CHECKING:
@@ -45,13 +46,12 @@ def run(arguments: "Sequence[str]") -> int:
 
 
 def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Write the payload to the spool, durably; answer a session start; start a worker unless a turn merely ended."""
+    """Write the payload to the spool, durably; answer a session start; start a worker."""
     event = _find_event(payload)
-    is_turn_end = event in hook_protocol.TURN_END_EVENTS
-    _write_event(root, harness, agent, payload, is_turn_end)
+    _write_event(root, harness, agent, payload, event in hook_protocol.TURN_END_EVENTS)
     if event in hook_protocol.START_EVENTS:
         _print_context(root, harness, agent, payload)
-    if not is_turn_end and not os.environ.get("LINEAGE_NO_WORKER"):
+    if not os.environ.get("LINEAGE_NO_WORKER"):
         start_worker(root)
 
 
@@ -170,13 +170,13 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
         "agent": agent,
         "at": moment,
         "payload": {key: value for key, value in payload.items() if key in hook_protocol.PAYLOAD_FIELDS},
+        "process": find_harness(),
     }
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
     if is_turn_end:  # one file a session, replaced at each turn: the queue does not grow with a session
         session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
         name = f"{hook_protocol.TURN_PREFIX}{_checksum(session):08x}-{len(session):x}.json"
-    folder = _ensure_folder(root, hook_protocol.EVENT_QUEUE)
-    _write_atomically(folder, name, _encode_json(record).encode("ascii"))
+    _write_atomically(_ensure_folder(root, hook_protocol.EVENT_QUEUE), name, _encode_json(record).encode("ascii"))
 
 
 def _ensure_folder(root: str, key: str) -> str:

@@ -9,6 +9,7 @@ import click
 from lineage.app.locations import suppress_hooks
 from lineage.app.worker import drain_and_sweep, run_worker
 from lineage.cli import options
+from lineage.cli.hook_entry import start_worker
 from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker import DrainResult
@@ -24,6 +25,8 @@ def command(root: Path, as_json: bool) -> int:
     """
     suppress_hooks()
     rounds = run_worker(root)
+    if rounds and rounds[-1].left_open:
+        start_worker(str(root))
     value = {"rounds": [_as_json(result) for result in rounds]}
     return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)
 
@@ -53,9 +56,12 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
         print_text(f"failed: {session}: {why}")
     for store in result.unread:
         print_text(store.describe())
+    for waiting in result.waiting:
+        until = f"until {waiting.until}" if waiting.until else "while its process runs"
+        print_text(f"waiting: {waiting.harness} {waiting.session_id}, {until}")
     captured = pluralize(len(result.captured), "session")
     print_text(
-        f"{captured} captured, {result.unchanged} unchanged, {result.waiting} still being written,"
+        f"{captured} captured, {result.unchanged} unchanged, {len(result.waiting)} still open,"
         f" {result.gone} without a transcript"
     )
     return 0

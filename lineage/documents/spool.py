@@ -60,7 +60,10 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """A queued payload. `at` is the time of the hook, `not_before` that of the next try, both canonical UTC."""
+    """A queued payload. `at` is the time of the hook, `not_before` that of the next try, both canonical UTC.
+
+    `process` is the harness's, as `lineage.processes` tells it.
+    """
 
     key: str
     harness: str
@@ -70,6 +73,7 @@ class HookEvent:
     attempts: int = 0
     not_before: str = ""
     why: str = ""
+    process: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,8 @@ class HookQueue:
 
 
 def _serialize(event: HookEvent) -> bytes:
-    fields = {name: getattr(event, name) for name in ("harness", "agent", "at", "attempts", "not_before", "why")}
+    names = ("harness", "agent", "at", "attempts", "not_before", "why", "process")
+    fields = {name: getattr(event, name) for name in names}
     return json.dumps({"version": hook_protocol.VERSION, **fields, "payload": dict(event.payload)}).encode()
 
 

@@ -38,6 +38,7 @@ _MIGRATIONS = (
         f"create table embeddings (day {_TEXT} not null, outcome {_TEXT} not null, count integer not null,"
         " primary key (day, outcome))",
     ),
+    (f"alter table seen add column process {_TEXT}", disable_statistics_sql("seen", ("process",))),
 )
 """The additions of each version. The tables have no other source: they are never recreated."""
 VERSION = len(_MIGRATIONS)

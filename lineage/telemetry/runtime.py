@@ -32,6 +32,7 @@ _MIGRATIONS = (
         "create table if not exists drops (day text not null, reason text not null, count integer not null,"
         " primary key (day, reason))",
     ),
+    ("alter table seen add column process text",),
 )
 """The statements of each version. The first finds its tables in databases from before versions."""
 
@@ -58,6 +59,7 @@ class SeenSession:
     captured_size: int | None
     session_key: str | None = None
     lane: str | None = None
+    process: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,13 @@ class Telemetry:
         """Record a session as a hook reported it. Its missing values keep those of earlier events."""
         # Events may arrive out of order: the latest time stands.
         self._execute(
-            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "insert into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " on conflict (harness, agent_id, session_id) do update set event = excluded.event,"
             " at = case when excluded.at > seen.at then excluded.at else seen.at end,"
             " session_token = excluded.session_token,"
             " transcript_path = coalesce(excluded.transcript_path, seen.transcript_path),"
             " cwd = coalesce(excluded.cwd, seen.cwd), session_key = coalesce(excluded.session_key, seen.session_key),"
-            " lane = coalesce(excluded.lane, seen.lane),"
+            " lane = coalesce(excluded.lane, seen.lane), process = excluded.process,"
             " captured_size = coalesce(excluded.captured_size, seen.captured_size)",
             astuple(session),
         )

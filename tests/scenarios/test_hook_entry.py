@@ -173,6 +173,7 @@ def test_a_job_holds_what_is_kept_and_who_rang(tmp_path: Path) -> None:
         "harness": "claude-code",
         "agent": "ada",
         "payload": {key: sent[key] for key in ("hook_event_name", "session_id", "cwd", "reason")},
+        "process": None,
     }
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert SECRET.encode() not in everything
@@ -318,7 +319,7 @@ def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
 
 LIGHT = {
     "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.core",
-    "lineage.core.base", "lineage.core.base.hook_protocol",
+    "lineage.core.base", "lineage.core.base.hook_protocol", "lineage.processes",
     "_json", "fcntl", "select", "zlib",
 }  # fmt: skip
 

@@ -18,10 +18,11 @@ from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.format.transcript import extract_turn_ids
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
-from lineage.pipeline.ingest.worker import SweepResult
+from lineage.pipeline.ingest.worker import OpenSession, SweepResult
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
+from tests.support.dead_processes import read_artifacts
 from tests.support.hook_process import (
     append_transcript,
     build_environment,
@@ -34,6 +35,8 @@ from tests.support.hook_process import (
     make_end_payload,
     make_payload,
     read_context_block,
+    run_harness,
+    run_hook,
     run_sweep,
     wait_until,
 )
@@ -72,8 +75,48 @@ def test_the_sweep_leaves_those_alone_that_are_being_written(tmp_path: Path, hom
     enqueue_in_process(root, make_payload("Stop", "s-1", transcript_path=str(path)))
     drain_spool(root, home)
     written = from_epoch(path.stat().st_mtime)
-    assert run_sweep(root, home, shift_time(written, milliseconds=599_000)) == SweepResult(waiting=1)
+    waiting = OpenSession("claude-code", "s-1", until=shift_time(written, milliseconds=600_000))
+    assert run_sweep(root, home, shift_time(written, milliseconds=599_000)) == SweepResult(waiting=[waiting])
     assert len(run_sweep(root, home, shift_time(written, milliseconds=600_000)).captured) == 1
+
+
+@POSIX
+def test_a_session_is_over_when_its_process_is_gone(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    with run_harness() as harness:
+        monkeypatch.setenv("LINEAGE_HARNESS_PID", str(harness.pid))
+        enqueue_in_process(root, make_payload("Stop", "s-1", transcript_path=str(path)))
+        drain_spool(root, home)
+        # a pause is no end, however long
+        (waiting,) = run_sweep(root, home, "2099-01-01T00:00:00.000Z").waiting
+        assert (waiting.session_id, waiting.until) == ("s-1", None)
+    assert len(run_sweep(root, home).captured) == 1
+
+
+@POSIX
+@pytest.mark.slow
+def test_a_turn_s_end_starts_the_worker_that_sees_the_process_die(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    with run_harness() as harness:
+        payload = make_payload("Stop", "s-1", transcript_path=str(path))
+        run_hook(root, payload, LINEAGE_NO_WORKER="", LINEAGE_HARNESS_PID=str(harness.pid))
+        wait_until(lambda: bool(list_worker_pids(root)) and not list_spooled_paths(root), "the worker that watches")
+        assert not list(read_artifacts(root))
+    wait_until(lambda: bool(list(read_artifacts(root))), "the capture behind the death")
+    wait_until(lambda: not list_worker_pids(root), "the worker's end")
+
+
+def test_an_end_without_a_word_and_without_a_transcript_is_nothing(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "w"
+    enqueue_in_process(root, make_payload("SessionStart", "s-1"))
+    enqueue_in_process(root, make_end_payload(tmp_path / "never.jsonl", "s-1"))
+    done = drain_spool(root, home)
+    assert (done.put_off, done.given_up, done.next_due, list_spooled_paths(root)) == ([], [], None, [])
+    # Should it turn up, it is captured all the same.
+    append_transcript(tmp_path / "never.jsonl", "Late.")
+    assert len(run_sweep(root, home).captured) == 1
 
 
 def test_a_database_that_cannot_be_read_is_named_and_tried_again_by_the_next_sweep(
@@ -141,7 +184,7 @@ def test_the_commands_say_what_they_did(lineage: LineageCommand, tmp_path: Path)
         assert lineage("sweep", "--json").json == {
             "captured": [],
             "unchanged": 1,
-            "waiting": 0,
+            "waiting": [],
             "gone": 0,
             "failed": [],
         }
@@ -183,6 +226,7 @@ def test_no_other_projects_or_agents_session_is_in_a_block(tmp_path: Path) -> No
 def test_what_the_worker_leaves_is_for_its_owner_alone(tmp_path: Path, home: Path) -> None:
     root, old = tmp_path / "w", os.umask(0)
     try:
+        enqueue_in_process(root, make_payload("Stop", "s-1"))
         enqueue_in_process(root, make_end_payload(tmp_path / "gone.jsonl", "s-1"))
         enqueue_in_process(root, make_payload("Stop", "s-2"))
         due = drain_spool(root, home).next_due
@@ -198,6 +242,7 @@ def test_what_the_worker_leaves_is_for_its_owner_alone(tmp_path: Path, home: Pat
 @POSIX
 def test_the_worker_lets_go_of_all_that_is_the_harnesss(tmp_path: Path) -> None:
     """A hook's pipe that a worker kept open would keep its harness waiting."""
+    enqueue_in_process(tmp_path, make_payload("Stop", "s-1"))
     enqueue_in_process(tmp_path, make_end_payload(tmp_path / "gone.jsonl", "s-1"))
     process = subprocess.Popen(
         hook_command(tmp_path),

@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -58,6 +59,16 @@ def read_spooled_events(root: Path) -> list[dict[str, Any]]:
 
 def list_spooled_paths(root: Path) -> list[Path]:
     return sorted((root / ".lineage/spool/signals").glob("*"))
+
+
+@contextmanager
+def run_harness() -> "Iterator[subprocess.Popen[bytes]]":
+    """A process that stands for a harness; it is dead behind the block."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def read_hook_log(root: Path) -> str:

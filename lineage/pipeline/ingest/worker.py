@@ -25,6 +25,7 @@ from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest import locate_transcript as transcripts
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
+from lineage.processes import is_running
 from lineage.projects import resolve_project
 from lineage.store import StoreUnavailable
 from lineage.telemetry import SeenSession
@@ -33,8 +34,10 @@ from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage
 _MAX_ATTEMPTS = 5
 _FIRST_DELAY_MS = 15_000
 _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made this one from the records."
+_WORDLESS = "a session without a word"
 IDLE_MINUTES = 10
-_NOT_YET = "9999"
+_SHARED_PROCESSES = frozenset({"codex", "cursor", "goose", "openclaw", "opencode"})
+"""Harnesses whose process outlives a session: a server, a daemon, an editor."""
 
 
 @dataclass(slots=True)
@@ -44,7 +47,7 @@ class DrainResult:
     `outcomes` counts captures by status, `ignored` payloads by reason. `put_off` and `given_up` are (event, reason).
     `next_due` is the time of the next retry, canonical UTC. `started` means that a session began: time to sweep. `left`
     counts events out of time, `unkept` lost checkpoints by reason; `embedded` counts passages, `unembedded` says why
-    not more.
+    not more. `left_open`: there are sessions that a fresh worker has to watch.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -57,6 +60,7 @@ class DrainResult:
     unkept: Counter[str] = field(default_factory=Counter)
     embedded: int = 0
     unembedded: str = ""
+    left_open: bool = False
 
 
 def drain(
@@ -131,12 +135,27 @@ def describe_error(error: Exception) -> str:
 def _handle_session_end(
     ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, payload: HookPayload, done: DrainResult
 ) -> None:
-    path = _locate_transcript(histories, event, payload)
+    try:
+        path = _locate_transcript(histories, event, payload)
+    except TranscriptError:
+        if _had_turn(ws, event, payload):
+            raise
+        # Opened and left without a word: there is nothing to keep. Should a transcript turn up, the sweep finds it.
+        done.ignored[_WORDLESS] += 1
+        _record_session(ws, event, payload, payload.transcript_path, None)
+        return
     size = transcripts.wait_until_stable(path, event.at)
     result = capture_session_tree(ws, {**_build_request(event, payload), "transcript_path": str(path)}, event.at)
     done.outcomes[result.status] += 1
     _record_session(ws, event, payload, str(path), size)
     ws.documents.checkpoints.discard(result.session_token)
+
+
+def _had_turn(ws: Workspace, event: HookEvent, payload: HookPayload) -> bool:
+    """Return whether a hook told of a turn of this session."""
+    token = payload.identity(event.agent).token
+    told = (seen.event for seen in ws.telemetry.list_seen_sessions() if seen.session_token == token)
+    return any(name != hook_formats.SESSION_START for name in told)
 
 
 def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> CaptureResult:
@@ -226,8 +245,26 @@ def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path:
             captured_size=size,
             session_key=payload.session_key,
             lane=payload.lane,
+            process=event.process,
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """A session that may go on and so isn't captured yet: while its process runs, or until a time, canonical UTC."""
+
+    harness: str
+    session_id: str
+    until: str | None
+    process: str | None = None
+
+
+def is_over(session: OpenSession, now: str) -> bool:
+    """Return whether an open session's process is gone, or its quiet minutes have passed."""
+    if session.process is None:
+        return session.until is not None and session.until <= now
+    return not is_running(session.process)
 
 
 @dataclass(slots=True)
@@ -239,19 +276,22 @@ class SweepResult:
 
     captured: list[str] = field(default_factory=list)
     unchanged: int = 0
-    waiting: int = 0
+    waiting: list[OpenSession] = field(default_factory=list)
     gone: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     unread: list[UnreadStore] = field(default_factory=list)
 
 
 def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minutes: int = IDLE_MINUTES) -> SweepResult:
-    """Capture the sessions of hooks that grew since their capture, unless written to in the last `idle_minutes`."""
+    """Capture the sessions of hooks that grew since their capture and are over.
+
+    A session is over when the process that its last event came from is gone; where that isn't known, or the process
+    outlives its sessions, when nothing was written for `idle_minutes`. With none, every one that grew is captured.
+    """
     done = SweepResult()
     if outage := find_outage(ws):
         done.failed.append(("what hooks told of", outage))
         return done
-    quiet_since = shift_time(ws.now, milliseconds=-60_000 * idle_minutes)
     for seen in ws.telemetry.list_seen_sessions():
         path = transcripts.locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)
         size = transcripts.read_growth_mark(path) if path else None
@@ -259,13 +299,21 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
             done.gone += 1
         elif size == seen.captured_size:
             done.unchanged += 1
-        elif _read_mtime(path) > quiet_since:
-            done.waiting += 1
+        elif idle_minutes and (waiting := _find_open_session(seen, path, ws.now, idle_minutes)):
+            done.waiting.append(waiting)
         else:
             _capture_session(ws, seen, path, size, done)
     if done.captured:
         offer_checkpoints(ws)
     return done
+
+
+def _find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
+    """Return what a session waits for, None if it is over."""
+    process = None if seen.harness in _SHARED_PROCESSES else seen.process
+    until = None if process else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
+    session = OpenSession(seen.harness, seen.session_id, until, process)
+    return None if is_over(session, now) else session
 
 
 def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, done: SweepResult) -> None:
@@ -297,5 +345,5 @@ def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, do
 def _read_mtime(path: Path) -> str:
     try:
         return from_epoch(path.stat().st_mtime)
-    except FileNotFoundError:  # deleted just now: the next sweep counts it
-        return _NOT_YET
+    except FileNotFoundError:  # deleted just now: the capture says so
+        return "1970-01-01T00:00:00.000Z"

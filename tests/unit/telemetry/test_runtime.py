@@ -144,6 +144,7 @@ def test_a_database_without_a_version_keeps_its_rows_and_gets_one(path: Path) ->
     with closing(sqlite3.connect(path)) as database, database:
         assert database.execute("pragma user_version").fetchone() == (len(runtime._MIGRATIONS),)
         database.execute("drop table drops")
+        database.execute("alter table seen drop column process")
         database.execute("pragma user_version = 0")
     with closing(Telemetry(path)) as telemetry:
         assert telemetry.read_counters()["captures"] == 1
