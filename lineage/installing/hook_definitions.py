@@ -37,7 +37,7 @@ def build_claude_code(command: HookCommand) -> dict[str, Any]:
 def build_codex(command: HookCommand) -> dict[str, Any]:
     """Return the hooks. Timeouts are in seconds."""
     return {
-        "SessionStart": _group(_shell_form(command, timeout=10), matcher="startup|resume|clear"),
+        "SessionStart": _group(_shell_form(command, timeout=10), matcher="startup|resume|clear|compact"),
         "Stop": _group(_shell_form(command, timeout=10)),
         "PostCompact": _group(_shell_form(command, timeout=10)),
         # 1 s by default and 3 s at most: a larger value gives a warning at each launch.

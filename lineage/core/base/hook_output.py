@@ -18,6 +18,10 @@ OUTPUT_FORMATS: dict[str, tuple[str, str, int]] = {
     "qwen": (_HOOK, "utf-16-le", 20_000),
     "cursor": ('{"additional_context":%s}\n', "utf-16-le", 20_000),
     "copilot": ('{"additionalContext":%s}\n', "utf-16-le", 20_000),
+    # read by lineage's own plug-ins
+    "opencode": ('{"context":%s}\n', "utf-16-le", 20_000),
+    "openclaw": ('{"context":%s}\n', "utf-16-le", 20_000),
+    "pi": ('{"context":%s}\n', "utf-16-le", 20_000),
 }
 """By harness: the line of JSON around the text, an encoding, and the limit of the text in bytes of that encoding.
 

@@ -1,21 +1,51 @@
-// Hands over what happens to OpenClaw's sessions to lineage.
+// Hands over what happens to OpenClaw's sessions to lineage, and tells them what it remembers.
 // The next line is the command; `lineage hooks install openclaw` writes the full one, with workspace and agent.
 const COMMAND = ["lineage", "hook", "openclaw"];
 
 import { spawn } from "node:child_process";
 
 // What OpenClaw says, and what lineage calls it.
-const EVENTS = { session_start: "session-start", after_compaction: "compaction", session_end: "session-end" };
+const EVENTS = {
+  session_start: "session-start",
+  agent_end: "turn-end",
+  after_compaction: "compaction",
+  session_end: "session-end",
+};
 
 // Rings and forgets: at shutdown all handlers together have two seconds.
 function ring(payload) {
+  start(payload, "ignore");
+}
+
+// Rings, and waits for the block of context that lineage prints: at most two seconds, and empty where there is none.
+function ask(payload) {
+  return new Promise((resolve) => {
+    const child = start(payload, "pipe");
+    if (!child) return resolve("");
+    let printed = "";
+    const timer = setTimeout(() => resolve(""), 2000);
+    child.stdout.on("data", (part) => (printed += part));
+    child.on("close", () => {
+      clearTimeout(timer);
+      try {
+        resolve(JSON.parse(printed).context);
+      } catch {
+        resolve("");
+      }
+    });
+  });
+}
+
+function start(payload, output) {
   if (process.env.LINEAGE_SUPPRESS) return;
   try {
-    const child = spawn(COMMAND[0], COMMAND.slice(1), { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+    const env = { ...process.env, LINEAGE_HARNESS_PID: String(process.pid) };
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { detached: true, env, stdio: ["pipe", output, "ignore"] });
     child.on("error", () => {});
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(payload));
     child.unref();
+    return child;
   } catch {}
 }
 
@@ -35,6 +65,17 @@ export default {
   id: "lineage",
   name: "lineage",
   register(api) {
+    // The block is part of every request of a session, the same in each, until a compaction.
+    const blocks = new Map();
+    api.on("after_compaction", async (event, ctx) => void blocks.delete(event?.sessionId ?? ctx?.sessionId), {
+      timeoutMs: 1000,
+    });
+    api.on("before_prompt_build", async (event, ctx) => {
+      const start = payload("session-start", event, ctx);
+      if (!blocks.has(start.session_id)) blocks.set(start.session_id, ask(start));
+      const block = await blocks.get(start.session_id);
+      return block ? { appendSystemContext: block } : undefined;
+    });
     for (const [name, called] of Object.entries(EVENTS))
       api.on(name, async (event, ctx) => ring(payload(called, event, ctx)), { timeoutMs: 1000 });
   },

@@ -1,4 +1,5 @@
-// Hands over what happens to OpenCode's sessions to lineage. Serves version 1 (named export) and 2 (default export).
+// Hands over what happens to OpenCode's sessions to lineage, and tells them what it remembers.
+// Serves version 1 (`server`) and 2 (`setup`).
 // The next line is the command; `lineage hooks install opencode` writes the full one, with workspace and agent.
 const COMMAND = ["lineage", "hook", "opencode"];
 
@@ -6,7 +7,6 @@ import { spawn } from "node:child_process";
 
 // What OpenCode says, and what lineage calls it.
 const V1 = {
-  "session.created": "session-start",
   "session.idle": "turn-end",
   "session.error": "turn-end",
   "session.compacted": "compaction",
@@ -19,13 +19,38 @@ const V2 = {
 
 // Rings and forgets: nothing here waits, and nothing that goes wrong reaches OpenCode.
 function ring(payload) {
+  start(payload, "ignore");
+}
+
+// Rings, and waits for the block of context that lineage prints: at most two seconds, and empty where there is none.
+function ask(payload) {
+  return new Promise((resolve) => {
+    const child = start(payload, "pipe");
+    if (!child) return resolve("");
+    let printed = "";
+    const timer = setTimeout(() => resolve(""), 2000);
+    child.stdout.on("data", (part) => (printed += part));
+    child.on("close", () => {
+      clearTimeout(timer);
+      try {
+        resolve(JSON.parse(printed).context);
+      } catch {
+        resolve("");
+      }
+    });
+  });
+}
+
+function start(payload, output) {
   if (process.env.LINEAGE_SUPPRESS) return;
   try {
-    const child = spawn(COMMAND[0], COMMAND.slice(1), { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+    const env = { ...process.env, LINEAGE_HARNESS_PID: String(process.pid) };
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { detached: true, env, stdio: ["pipe", output, "ignore"] });
     child.on("error", () => {});
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(payload));
     child.unref();
+    return child;
   } catch {}
 }
 
@@ -52,6 +77,7 @@ function sessions() {
       places.set(id, place);
       ring({ event: names[event.type], session_id: id, ...place });
     },
+    isChild: (id) => children.has(id),
     ended() {
       for (const [id, place] of places) ring({ event: "session-end", reason: "dispose", session_id: id, ...place });
       places.clear();
@@ -59,16 +85,30 @@ function sessions() {
   };
 }
 
-export const Lineage = async ({ directory, worktree }) => {
+async function server({ directory, worktree }) {
   const here = sessions();
+  const blocks = new Map();
+  // The block is part of every request, the same in each, until a compaction: then it is asked for again.
+  function block(id) {
+    if (!blocks.has(id)) blocks.set(id, ask({ event: "session-start", session_id: id, directory, worktree }));
+    return blocks.get(id);
+  }
   return {
-    event: async ({ event }) => here.heard(event, event.properties ?? {}, V1, { directory, worktree }),
+    event: async ({ event }) => {
+      if (event.type === "session.compacted") blocks.delete(event.properties?.sessionID);
+      here.heard(event, event.properties ?? {}, V1, { directory, worktree });
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      const text = sessionID && !here.isChild(sessionID) && (await block(sessionID));
+      if (text) output.system.push(text);
+    },
     dispose: async () => here.ended(),
   };
-};
+}
 
 export default {
   id: "lineage",
+  server,
   async setup(ctx) {
     const here = sessions();
     const ended = new AbortController();
