@@ -1,0 +1,1 @@
+"""The real harness programs, each against a scripted model on loopback."""

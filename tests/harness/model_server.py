@@ -1,0 +1,354 @@
+"""A model that follows a script in the prompt, spoken to by four protocols over loopback HTTP.
+
+It keeps nothing between requests: what it answers follows from the last text that a person typed. `RUN(command)` asks
+for the harness's own shell, `CALL(tool {"key": "value"})` for a tool by name. `SAY(text)` is answered with that text,
+`SHOUT(text)` with it in capitals, also after a tool's result. Every request is appended to a file as a line of JSON
+before it is answered. It imports the standard library alone: it runs in the network namespace of the harness, by
+whichever Python is there.
+"""
+
+import json
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+LINEAGE_BLOCK = re.compile(r"(?:<|&lt;)lineage-context(?:>|&gt;).*?(?:<|&lt;)/lineage-context(?:>|&gt;)", re.DOTALL)
+SHELLS = ("Bash", "bash", "shell", "exec", "exec_command", "shell_command", "run_shell_command", "local_shell")
+SUMMARY = re.compile(r"summar|compact|compress|handoff|state_snapshot|checkpoint", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One part of a conversation: what a user or the model said, a tool call, or a tool's result."""
+
+    kind: str  # user, agent, call, result, system
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says, and the call it then makes."""
+
+    text: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of any protocol, in one shape."""
+
+    messages: list[Message]
+    tools: dict[str, dict[str, Any]]  # name → JSON schema of the arguments
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """Yield the texts of a message's content: a string, or parts of any protocol."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for key in ("text", "output", "content"):
+            yield from _texts(content.get(key))
+    elif isinstance(content, list):
+        for part in content:
+            yield from _texts(part)
+
+
+def _join(content: Any) -> str:
+    return "\n".join(_texts(content))
+
+
+def read_anthropic(body: dict[str, Any]) -> Asked:
+    messages = [Message("system", _join(body.get("system")))]
+    for message in body.get("messages", []):
+        content = message["content"]
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            kind = {"tool_use": "call", "tool_result": "result"}.get(part["type"])
+            spoken = "user" if message["role"] == "user" else "agent"
+            messages.append(Message(kind or spoken, json.dumps(part) if kind == "call" else _join(part)))
+    return Asked(messages, {tool["name"]: tool.get("input_schema", {}) for tool in body.get("tools") or []})
+
+
+def read_responses(body: dict[str, Any]) -> Asked:
+    messages = [Message("system", _join(body.get("instructions")))]
+    given = body.get("input", [])
+    for item in [{"role": "user", "content": given}] if isinstance(given, str) else given:
+        kind = item.get("type", "message")
+        if kind.endswith("_call"):
+            messages.append(Message("call", json.dumps(item)))
+        elif kind.endswith("_output"):
+            messages.append(Message("result", _join(item.get("output"))))
+        elif kind == "message":
+            role = {"user": "user", "assistant": "agent"}.get(item.get("role", ""), "system")
+            messages.append(Message(role, _join(item.get("content"))))
+    tools = {}
+    for tool in body.get("tools") or []:
+        if tool.get("type") == "namespace":
+            tools.update({f"{tool['name']}.{inner['name']}": inner.get("parameters", {}) for inner in tool["tools"]})
+        elif "name" in tool:
+            tools[tool["name"]] = tool.get("parameters", {})
+    return Asked(messages, tools)
+
+
+def read_chat(body: dict[str, Any]) -> Asked:
+    kinds = {"user": "user", "assistant": "agent", "tool": "result"}
+    messages = []
+    for message in body.get("messages", []):
+        messages.append(Message(kinds.get(message["role"], "system"), _join(message.get("content"))))
+        messages += [Message("call", json.dumps(call)) for call in message.get("tool_calls") or []]
+    tools = [tool["function"] for tool in body.get("tools") or [] if "function" in tool]
+    return Asked(messages, {tool["name"]: tool.get("parameters", {}) for tool in tools})
+
+
+def read_gemini(body: dict[str, Any]) -> Asked:
+    messages = [Message("system", _join((body.get("systemInstruction") or {}).get("parts")))]
+    for content in body.get("contents", []):
+        for part in content.get("parts", []):
+            if "functionCall" in part:
+                messages.append(Message("call", json.dumps(part["functionCall"])))
+            elif "functionResponse" in part:
+                messages.append(Message("result", json.dumps(part["functionResponse"])))
+            else:
+                messages.append(Message("agent" if content.get("role") == "model" else "user", _join(part)))
+    tools = [tool for group in body.get("tools") or [] for tool in group.get("functionDeclarations", [])]
+    return Asked(messages, {tool["name"]: tool.get("parametersJsonSchema") or {} for tool in tools})
+
+
+def _fill_shell(schema: dict[str, Any], command: str) -> dict[str, Any]:
+    """Return the arguments with which a shell tool of this schema runs `command`."""
+    properties = schema.get("properties", {})
+    name = next((key for key in ("command", "cmd") if key in properties), "command")
+    listed = properties.get(name, {}).get("type") == "array"
+    arguments: dict[str, Any] = {name: ["sh", "-c", command] if listed else command}
+    for key in schema.get("required", []):
+        kind = properties.get(key, {}).get("type")
+        arguments.setdefault(key, {"boolean": False, "number": 0, "integer": 0}.get(kind, "test"))
+    return arguments
+
+
+def answer(asked: Asked) -> Answer:
+    """Return what the script in the last words of a person asks for.
+
+    >>> answer(Asked([Message("user", "SAY(All is well.)")], {}))
+    Answer(text='All is well.', tool='', arguments=None)
+    >>> answer(Asked([Message("user", "RUN(ls) SAY(Done.)")], {"Bash": {}})).arguments
+    {'command': 'ls'}
+    """
+    spoken = [
+        (n, LINEAGE_BLOCK.sub("", message.text)) for n, message in enumerate(asked.messages) if message.kind == "user"
+    ]
+    if spoken and SUMMARY.search(spoken[-1][1]) and not re.match(r"\W*(RUN|CALL|SAY|SHOUT)\(", spoken[-1][1]):
+        return Answer("<summary>\nThe summary of the scripted model.\n</summary>")
+    scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|SAY|SHOUT)\(", text)]
+    if not scripted:
+        return Answer("Nothing was asked.")
+    place, text = scripted[-1]
+    said = [words.upper() if how == "SHOUT" else words for how, words in re.findall(r"\b(SAY|SHOUT)\(([^)]*)\)", text)]
+    done = sum(message.kind == "result" for message in asked.messages[place:])
+    calls = re.findall(r"\b(RUN|CALL)\(([^)]*)\)", text)
+    if done < len(calls) and asked.tools:
+        word, what = calls[done]
+        if word == "RUN":
+            shell = next((name for name in SHELLS if name in asked.tools), "")
+            return (
+                Answer("", shell, _fill_shell(asked.tools.get(shell, {}), what))
+                if shell
+                else Answer("There is no shell.")
+            )
+        name, _, arguments = what.partition(" ")
+        found = next((tool for tool in sorted(asked.tools) if tool.endswith(name)), "")
+        return Answer("", found, json.loads(arguments or "{}")) if found else Answer(f"There is no tool {name}.")
+    return Answer(said[-1] if said else "Done.")
+
+
+def _sse(events: Iterable[Any], named: bool = False) -> bytes:
+    lines = []
+    for event in events:
+        if named:
+            lines.append(f"event: {event['type']}\n")
+        lines.append(f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n")
+    return "".join(lines).encode()
+
+
+def write_anthropic(said: Answer, body: dict[str, Any]) -> bytes:
+    block: dict[str, Any] = {"type": "text", "text": said.text}
+    if said.tool:
+        block = {"type": "tool_use", "id": f"toolu_{_count(body)}", "name": said.tool, "input": said.arguments}
+    usage = {"input_tokens": 9, "output_tokens": 9}
+    reason = "tool_use" if said.tool else "end_turn"
+    whole = {
+        "id": f"msg_{_count(body)}", "type": "message", "role": "assistant", "model": body.get("model", "scripted"),
+        "content": [block], "stop_reason": reason, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    if not body.get("stream"):
+        return json.dumps(whole).encode()
+    if said.tool:
+        opening = {**block, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+    else:
+        opening, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": said.text}
+    return _sse(
+        [
+            {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+            {"type": "content_block_start", "index": 0, "content_block": opening},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+            {"type": "message_stop"},
+        ],
+        named=True,
+    )
+
+
+def write_responses(said: Answer, body: dict[str, Any]) -> bytes:
+    number = _count(body)
+    item: dict[str, Any] = {
+        "id": f"item_{number}", "type": "message", "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": said.text, "annotations": []}],
+    }  # fmt: skip
+    if said.tool:
+        namespace, _, name = said.tool.rpartition(".")
+        item = {
+            "id": f"item_{number}", "type": "function_call", "call_id": f"call_{number}", "name": name,
+            "arguments": json.dumps(said.arguments), "status": "completed",
+        }  # fmt: skip
+        if namespace:
+            item["namespace"] = namespace
+    usage = {
+        "input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 9,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 18,
+    }  # fmt: skip
+    whole = {
+        "id": f"resp_{number}", "object": "response", "model": body.get("model", "scripted"), "created_at": 0,
+        "status": "completed", "output": [item], "usage": usage,
+    }  # fmt: skip
+    if not body.get("stream"):
+        return json.dumps(whole).encode()
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
+    ]
+    if not said.tool:
+        place = {"item_id": item["id"], "output_index": 0, "content_index": 0}
+        events.append({"type": "response.output_text.delta", **place, "delta": said.text})
+    events.append({"type": "response.output_item.done", "output_index": 0, "item": item})
+    events.append({"type": "response.completed", "response": whole})
+    return _sse([{**event, "sequence_number": n} for n, event in enumerate(events)], named=True)
+
+
+def write_chat(said: Answer, body: dict[str, Any]) -> bytes:
+    number = _count(body)
+    message: dict[str, Any] = {"role": "assistant", "content": said.text}
+    if said.tool:
+        function = {"name": said.tool, "arguments": json.dumps(said.arguments)}
+        message = {"role": "assistant", "content": None}
+        message["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
+    reason = "tool_calls" if said.tool else "stop"
+    head = {"id": f"chat_{number}", "created": 0, "model": body.get("model", "scripted")}
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        return json.dumps({**head, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
+    head["object"] = "chat.completion.chunk"
+    return _sse(
+        [
+            {**head, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+            {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
+            {**head, "choices": [], "usage": usage},
+            "[DONE]",
+        ]
+    )
+
+
+def write_gemini(said: Answer, body: dict[str, Any]) -> bytes:
+    part: dict[str, Any] = {"text": said.text}
+    if said.tool:
+        part = {"functionCall": {"name": said.tool, "args": said.arguments}}
+    whole = {
+        "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18},
+    }
+    return _sse([whole]) if body.get("stream") else json.dumps(whole).encode()
+
+
+def _count(body: dict[str, Any]) -> int:
+    """Return a number for ids that differ within a conversation: how much of it there is."""
+    return len(body.get("messages") or body.get("input") or body.get("contents") or [])
+
+
+PROTOCOLS = (
+    (re.compile(r"/messages$"), read_anthropic, write_anthropic),
+    (re.compile(r"/responses$"), read_responses, write_responses),
+    (re.compile(r"/chat/completions$"), read_chat, write_chat),
+    (re.compile(r":(?:stream)?[gG]enerateContent$"), read_gemini, write_gemini),
+)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    requests: Path
+    lock = threading.Lock()
+
+    def do_HEAD(self) -> None:
+        self._send(b"", "text/plain")
+
+    def do_GET(self) -> None:
+        self._note({})
+        model = {
+            "id": "scripted",
+            "object": "model",
+            "name": "models/scripted",
+            "type": "model",
+            "display_name": "scripted",
+        }
+        self._send(json.dumps({"object": "list", "data": [model], "models": [model]}).encode(), "application/json")
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        try:
+            body = json.loads(raw or b"{}")
+        except ValueError:
+            body = {"unread": len(raw)}
+        self._note(body)
+        path = self.path.partition("?")[0]
+        for pattern, read, write in PROTOCOLS:
+            if pattern.search(path):
+                body["stream"] = body.get("stream") or "streamGenerate" in path
+                said = write(answer(read(body)), body)
+                self._send(said, "text/event-stream" if body["stream"] else "application/json")
+                return
+        counted = path.endswith(("count_tokens", ":countTokens"))
+        self._send(b'{"input_tokens": 9, "totalTokens": 9}' if counted else b"{}", "application/json")
+
+    def _note(self, body: Any) -> None:
+        with self.lock, self.requests.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"path": self.path, "body": body}) + "\n")
+
+    def _send(self, content: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet: the requests stand in their file."""
+
+
+def serve(port: int, requests: Path) -> ThreadingHTTPServer:
+    """Return a server on loopback, begun in a thread of its own."""
+    handler = type("Handler", (_Handler,), {"requests": requests})
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+if __name__ == "__main__":
+    running = serve(int(sys.argv[1]), Path(sys.argv[2]))
+    print(running.server_address[1], flush=True)
+    sys.stdin.read()  # until whoever started it goes

@@ -1,0 +1,339 @@
+"""The harness programs: where each comes from, what points it at the scripted model, and how it is driven."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.harness.sandbox import PROGRAMS, Sandbox
+
+LISTED = {
+    line.split()[0]: line.split()[1]
+    for line in (Path(__file__).with_name("programs.txt")).read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+}
+"""By harness: the npm package and the version that is installed and run."""
+
+
+def write(path: Path, content: Any) -> None:
+    """Write a file of settings: text as it is, anything else as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1), encoding="utf-8")
+
+
+def merge(path: Path, more: dict[str, Any]) -> None:
+    """Add keys to a file of JSON settings."""
+    write(path, {**(json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}), **more})
+
+
+def mcp_server(sandbox: Sandbox) -> dict[str, Any]:
+    """Return the entry of lineage's server in the shape that most harnesses share."""
+    return {"command": "lineage", "args": ["--workspace", str(sandbox.home / "vault"), "mcp"]}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A harness program.
+
+    `prompt` and `resume` are the words behind the program's name for one headless request, `{prompt}` stands for it.
+    `terminal` starts it at a terminal, `ready` is what it draws there when it takes input, `leave` the keys that end it
+    and `compact` those that make it compact. `impossible` names the cells that the program can't hold, with the reason.
+    """
+
+    name: str
+    executable: str
+    prompt: Sequence[str]
+    resume: Sequence[str]
+    configure: Callable[[Sandbox], None]
+    connect: Callable[[Sandbox], None] | None = None
+    variables: dict[str, str] = field(default_factory=dict)
+    terminal: Sequence[str] = ()
+    ready: str = ""
+    compact: str = "/compact\r"
+    leave: str = "/exit\r"
+    impossible: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """The folder that npm installed the program in."""
+        return PROGRAMS / self.name
+
+    def command(self, words: Sequence[str], prompt: str) -> list[str]:
+        """Return a command line for the prompt."""
+        return [self.executable, *(word.format(prompt=prompt) if "{prompt}" in word else word for word in words)]
+
+
+def _claude_code(sandbox: Sandbox) -> None:
+    write(sandbox.home / ".claude" / "settings.json", {"permissions": {"allow": ["Bash", "mcp__lineage"]}})
+    trusted = {str(sandbox.project): {"hasTrustDialogAccepted": True, "projectOnboardingSeenCount": 9}}
+    approved = {"approved": ["dummy"], "rejected": []}
+    write(
+        sandbox.home / ".claude.json",
+        {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": approved, "projects": trusted},
+    )
+
+
+def _connect_claude_code(sandbox: Sandbox) -> None:
+    server = mcp_server(sandbox)
+    sandbox.run("claude", "mcp", "add", "--scope", "user", "lineage", "--", server["command"], *server["args"])
+
+
+def _codex(sandbox: Sandbox) -> None:
+    write(
+        sandbox.home / ".codex" / "config.toml",
+        f"""\
+# The settings of somebody who keeps comments.
+model_provider = "scripted"
+model = "gpt-5"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+
+[analytics]
+enabled = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://127.0.0.1:{sandbox.port}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+supports_websockets = false
+
+[projects."{sandbox.project}"]
+trust_level = "trusted"
+""",
+    )
+
+
+def _connect_codex(sandbox: Sandbox) -> None:
+    path, server = sandbox.home / ".codex" / "config.toml", mcp_server(sandbox)
+    table = f'[mcp_servers.lineage]\ncommand = "lineage"\nargs = {json.dumps(server["args"])}\nrequired = true\n'
+    write(path, path.read_text(encoding="utf-8") + "\n" + table)
+
+
+def _gemini_settings(kind: str) -> dict[str, Any]:
+    return {
+        "security": {"auth": {"selectedType": kind}},
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "ui": {"hideBanner": True, "hideTips": True},
+    }
+
+
+def _gemini(sandbox: Sandbox) -> None:
+    write(sandbox.home / ".gemini" / "settings.json", _gemini_settings("gemini-api-key"))
+
+
+def _connect_gemini(sandbox: Sandbox) -> None:
+    merge(sandbox.home / ".gemini" / "settings.json", {"mcpServers": {"lineage": mcp_server(sandbox)}})
+
+
+def _qwen(sandbox: Sandbox) -> None:
+    write(sandbox.home / ".qwen" / "settings.json", _gemini_settings("openai"))
+
+
+def _connect_qwen(sandbox: Sandbox) -> None:
+    merge(sandbox.home / ".qwen" / "settings.json", {"mcpServers": {"lineage": mcp_server(sandbox)}})
+
+
+def _opencode(sandbox: Sandbox) -> None:
+    folder = sandbox.home / ".config" / "opencode"
+    # Without this package beside its settings, a start with any plug-in waits 80 seconds for the network.
+    shutil.copytree(PROGRAMS / "opencode-plugin", folder, symlinks=True)
+    model = {"npm": "@ai-sdk/openai-compatible", "models": {"scripted": {"name": "scripted"}}}
+    model["options"] = {"baseURL": f"http://127.0.0.1:{sandbox.port}/v1", "apiKey": "dummy"}
+    write(
+        folder / "opencode.json",
+        {
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": {"bash": "allow"},
+            "model": "scripted/scripted",
+            "provider": {"scripted": model},
+        },
+    )
+
+
+def _connect_opencode(sandbox: Sandbox) -> None:
+    server = mcp_server(sandbox)
+    entry = {"type": "local", "command": [server["command"], *server["args"]], "enabled": True}
+    merge(sandbox.home / ".config" / "opencode" / "opencode.json", {"mcp": {"lineage": entry}})
+
+
+def _pi(sandbox: Sandbox) -> None:
+    folder = sandbox.home / ".pi" / "agent"
+    provider = {"baseUrl": f"http://127.0.0.1:{sandbox.port}/v1", "api": "openai-completions", "apiKey": "dummy"}
+    write(folder / "models.json", {"providers": {"scripted": {**provider, "models": [{"id": "scripted"}]}}})
+    write(
+        folder / "settings.json",
+        {"defaultProvider": "scripted", "defaultModel": "scripted", "compaction": {"keepRecentTokens": 5}},
+    )
+
+
+def _copilot(sandbox: Sandbox) -> None:
+    write(sandbox.home / ".copilot" / "config.json", {"trusted_folders": [str(sandbox.project)]})
+
+
+def _connect_copilot(sandbox: Sandbox) -> None:
+    entry = {"type": "local", **mcp_server(sandbox), "tools": ["*"]}
+    write(sandbox.home / ".copilot" / "mcp-config.json", {"mcpServers": {"lineage": entry}})
+
+
+def _openclaw(sandbox: Sandbox) -> None:
+    provider = {"baseUrl": f"http://127.0.0.1:{sandbox.port}/v1", "apiKey": "dummy", "api": "openai-completions"}
+    provider["models"] = [{"id": "scripted", "name": "scripted"}]
+    agents = {"defaults": {"model": {"primary": "scripted/scripted"}, "workspace": str(sandbox.project)}}
+    write(
+        sandbox.home / ".openclaw" / "openclaw.json",
+        {"models": {"providers": {"scripted": provider}}, "agents": agents},
+    )
+
+
+def _connect_openclaw(sandbox: Sandbox) -> None:
+    merge(sandbox.home / ".openclaw" / "openclaw.json", {"mcp": {"servers": {"lineage": mcp_server(sandbox)}}})
+
+
+_ANTHROPIC = {
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:{port}",
+    "ANTHROPIC_API_KEY": "dummy",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "IS_SANDBOX": "1",
+    "ENABLE_TOOL_SEARCH": "false",
+}
+_GEMINI = {
+    "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:{port}",
+    "GEMINI_API_KEY": "dummy",
+    "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    "GEMINI_CLI_NO_RELAUNCH": "true",
+    "GEMINI_TELEMETRY_ENABLED": "false",
+}
+_QWEN = {"OPENAI_BASE_URL": "http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "dummy", "OPENAI_MODEL": "scripted"}
+_OPENCODE = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+}
+_COPILOT = {
+    "COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:{port}/v1",
+    "COPILOT_PROVIDER_TYPE": "openai",
+    "COPILOT_PROVIDER_API_KEY": "dummy",
+    "COPILOT_MODEL": "gpt-5",
+    "COPILOT_OFFLINE": "true",
+    "COPILOT_AUTO_UPDATE": "false",
+}
+_CODEX = ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
+_GEMINI_WORDS = ("-m", "gemini-2.5-flash", "--yolo")
+
+PROGRAMS_BY_NAME = {
+    program.name: program
+    for program in (
+        Program(
+            "claude-code",
+            "claude",
+            ("-p", "{prompt}"),
+            ("--continue", "-p", "{prompt}"),
+            _claude_code,
+            _connect_claude_code,
+            _ANTHROPIC,
+            terminal=("claude",),
+            ready="/effort",
+        ),
+        Program(
+            "codex",
+            "codex",
+            (*_CODEX, "{prompt}"),
+            (*_CODEX, "resume", "--last", "{prompt}"),
+            _codex,
+            _connect_codex,
+            {"SCRIPTED_KEY": "dummy"},
+            terminal=("codex", "--dangerously-bypass-hook-trust"),
+            ready="context left",
+            leave="/quit\r",
+        ),
+        Program(
+            "gemini",
+            "gemini",
+            (*_GEMINI_WORDS, "-p", "{prompt}"),
+            (*_GEMINI_WORDS, "--resume", "latest", "-p", "{prompt}"),
+            _gemini,
+            _connect_gemini,
+            _GEMINI,
+            terminal=("gemini", *_GEMINI_WORDS),
+            ready="Type your message",
+            compact="/compress\r",
+            leave="/quit\r",
+        ),
+        Program(
+            "qwen",
+            "qwen",
+            ("--yolo", "-p", "{prompt}"),
+            ("--yolo", "--continue", "-p", "{prompt}"),
+            _qwen,
+            _connect_qwen,
+            _QWEN,
+            terminal=("qwen", "--yolo"),
+            ready="Type your message",
+            compact="/compress\r",
+            leave="/quit\r",
+        ),
+        Program(
+            "opencode",
+            "opencode",
+            ("run", "{prompt}"),
+            ("run", "--continue", "{prompt}"),
+            _opencode,
+            _connect_opencode,
+            _OPENCODE,
+            terminal=("opencode",),
+            ready="Ask anything",
+        ),
+        Program(
+            "pi",
+            "pi",
+            ("-p", "{prompt}"),
+            ("--continue", "-p", "{prompt}"),
+            _pi,
+            None,
+            {"PI_OFFLINE": "1"},
+            terminal=("pi",),
+            ready="scripted",
+            leave="/quit\r",
+            impossible={"mcp": "pi has no MCP client"},
+        ),
+        Program(
+            "copilot",
+            "copilot",
+            ("--allow-all-tools", "-p", "{prompt}"),
+            ("--allow-all-tools", "--continue", "-p", "{prompt}"),
+            _copilot,
+            _connect_copilot,
+            _COPILOT,
+            terminal=("copilot", "--allow-all-tools"),
+            ready="Type @",
+        ),
+        Program(
+            "openclaw",
+            "openclaw",
+            ("agent", "--local", "--session-id", "quayside", "--message", "{prompt}"),
+            ("agent", "--local", "--session-id", "quayside", "--message", "{prompt}"),
+            _openclaw,
+            _connect_openclaw,
+            impossible={},
+        ),
+    )
+}
+
+
+def why_not(program: Program) -> str:
+    """Return why the program can't be run here, or nothing."""
+    if os.name == "nt":
+        return "the sandbox needs a POSIX system"
+    if not (program.folder / "node_modules" / ".bin" / program.executable).exists():
+        return f"{program.name} is not installed: scripts/environment harnesses"
+    return ""
