@@ -187,6 +187,7 @@ def test_the_commands_say_what_they_did(lineage: LineageCommand, tmp_path: Path)
             "waiting": [],
             "gone": 0,
             "failed": [],
+            "unread": [],
         }
 
 
