@@ -40,10 +40,14 @@ AnyReader = TypeVar("AnyReader", bound="Collector")
 
 @dataclass(frozen=True, slots=True, order=True)
 class SessionLocation:
-    """A session of a harness's history: its file and, for files with many sessions, its id."""
+    """A session of a harness's history: its file and, for files with many sessions, its id.
+
+    `parent` is the id of the session that a sub-agent works for.
+    """
 
     path: Path
     session: str | None = None
+    parent: str | None = field(default=None, compare=False)
 
 
 class Adapter(Protocol):

@@ -4,14 +4,20 @@ import codecs
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from lineage.core.format.turns import Turn
+from lineage.errors import TranscriptError
 from lineage.harness import claude_history
 from lineage.harness.adapter import BOOKKEEPING, SessionLocation, list_files
 from lineage.harness.json_values import as_mapping, as_string, measure_base64
+from lineage.harness.jsonl import read_records
 from lineage.harness.text import format_omission
 from lineage.harness.words import build_answer_turn
 
@@ -57,6 +63,7 @@ _WRAPPERS = (
 )  # fmt: skip
 SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"
+_HEAD_RECORDS = 5  # of an older sub-agent's file, one of which names its session
 # Claude Code's own helpers: compaction and prompt suggestion.
 _INTERNAL = ("agent-acompact-", "agent-aprompt_suggestion-")
 _NO_TRANSCRIPTS = frozenset({"journal.jsonl"})
@@ -82,6 +89,8 @@ class ClaudeSessionIds:
 
     def __init__(self, path: Path) -> None:
         self._stem = path.stem
+        folder = _find_session_folder(path)
+        self._folder_id = folder.name if folder else None
         self._is_sub_agent = True if path.stem.startswith(AGENT_PREFIX) else None
         self._agent_id = path.stem.removeprefix(AGENT_PREFIX) if self._is_sub_agent else ""
         self._seen_ids: dict[str, None] = {}
@@ -113,8 +122,8 @@ class ClaudeSessionIds:
 
     @property
     def parent_session(self) -> str | None:
-        """The main session's id in a sub-agent's file."""
-        return self._main_id if self._is_sub_agent else None
+        """The main session's id in a sub-agent's file, else its folder's name."""
+        return (self._main_id or self._folder_id) if self._is_sub_agent else None
 
     @property
     def forked_from(self) -> str | None:
@@ -203,7 +212,22 @@ def discover(root: Path) -> Iterator[SessionLocation]:
         name, folders = item.path.name, item.path.relative_to(root).parts[:-1]
         is_transcript = not name.startswith(_INTERNAL) and name not in _NO_TRANSCRIPTS
         if item.path == root or (is_transcript and not _NO_FOLDERS.intersection(folders)):
-            yield item
+            yield replace(item, parent=_find_parent(item.path)) if name.startswith(AGENT_PREFIX) else item
+
+
+def _find_parent(path: Path) -> str | None:
+    """Return the session of a sub-agent's file: its folder's or, where older versions kept it beside, its records'."""
+    if folder := _find_session_folder(path):
+        return folder.name
+    with suppress(TranscriptError):
+        ids = (as_string(record.get("sessionId")) for record in islice(read_records(path, Counter()), _HEAD_RECORDS))
+        return next(filter(None, ids), None)
+    return None
+
+
+def _find_session_folder(path: Path) -> Path | None:
+    """Return the folder of the main session, which holds a sub-agent's file in `subagents/`."""
+    return next((folder.parent for folder in path.parents if folder.name == SUB_AGENTS), None)
 
 
 class SpilledResults:
@@ -214,10 +238,9 @@ class SpilledResults:
     """
 
     def __init__(self, transcript: Path) -> None:
-        # A sub-agent's results lie in the folder of its main session, which also holds `subagents/`.
-        above = transcript.parents if transcript.name.startswith(AGENT_PREFIX) else ()
-        main = (folder.parent for folder in above if folder.name == SUB_AGENTS)
-        self._folder = next(main, transcript.parent / transcript.stem) / _RESULTS_FOLDER
+        # A sub-agent's results lie in the folder of its main session.
+        main = _find_session_folder(transcript) if transcript.name.startswith(AGENT_PREFIX) else None
+        self._folder = (main or transcript.parent / transcript.stem) / _RESULTS_FOLDER
         self._remaining_bytes = _MAX_TOTAL_BYTES
 
     def read(self, preview: str) -> str | None:

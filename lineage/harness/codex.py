@@ -6,6 +6,7 @@ events, because half of the items in the user's role are scaffolding; everything
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import codex_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, UNKNOWN, Collector, SessionLocation, list_files, read_turns
-from lineage.harness.codex_turns import CodexThread, CodexTurns
+from lineage.harness.codex_turns import CodexThread, CodexTurns, find_parent
 from lineage.harness.json_values import as_mapping, as_string, decode_json, format_media_note
 from lineage.harness.jsonl import read_bytes, read_records
 from lineage.harness.text import strip_injections
@@ -280,22 +281,28 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Yield every rollout except those of sub-agents, and a compressed one only if it has no unpacked copy."""
+    """Yield every rollout, a compressed one only if it has no unpacked copy.
+
+    Those of sub-agents without a parent, such as a review's, are skipped.
+    """
     for item in list_files(root, (_SUFFIX, _SUFFIX + COMPRESSED)):
-        if item.path == root or (item.path.name.startswith(_PREFIX) and not _is_skipped(item.path)):
-            yield item
+        is_copy = item.path.suffix == COMPRESSED and item.path.with_suffix("").is_file()
+        if item.path != root and (is_copy or not item.path.name.startswith(_PREFIX)):
+            continue
+        is_sub_agent, parent = _read_parent(item.path)
+        if item.path == root or parent or not is_sub_agent:
+            yield replace(item, parent=parent)
 
 
-def _is_skipped(path: Path) -> bool:
-    if path.suffix == COMPRESSED:
-        return path.with_suffix("").is_file()
+def _read_parent(path: Path) -> tuple[bool, str | None]:
+    """Return whether a rollout is a sub-agent's, and its parent: they lie in the same folders under the same names."""
     try:
         first = next(read_records(path, Counter()), {})
     except TranscriptError:
-        return False  # the later attempt to read it reports the error
-    # Sub-agents' rollouts lie in the same folders under the same names.
+        return False, None  # the later attempt to read it reports the error
     meta = as_mapping(first.get("payload"))
-    return "subagent" in as_mapping(meta.get("source")) or bool(as_string(meta.get("parent_thread_id")))
+    parent = find_parent(meta)
+    return parent is not None or "subagent" in as_mapping(meta.get("source")), parent
 
 
 def find_title(path: Path, session: str | None) -> str | None:

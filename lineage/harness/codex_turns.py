@@ -17,6 +17,12 @@ _DIGEST_CHARS = 24
 _PAGINATED = "paginated"
 
 
+def find_parent(meta: dict[str, Any]) -> str | None:
+    """Return the thread that started a sub-agent's, from its `session_meta`."""
+    spawned = as_mapping(as_mapping(as_mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return next(filter(None, (as_string(record.get("parent_thread_id")) for record in (meta, spawned))), None)
+
+
 class CodexThread:
     """A thread's identity, origin and settings, updated record by record.
 
@@ -52,12 +58,10 @@ class CodexThread:
             self.branches[branch] = None
 
     def _set_identity(self, identity: str, meta: dict[str, Any]) -> None:
-        spawned = as_mapping(as_mapping(as_mapping(meta.get("source")).get("subagent")).get("thread_spawn"))
         forked_from = as_string(meta.get("forked_from_id"))
         first_ordinal = meta.get("subagent_history_start_ordinal")
         self.session_id = identity or None
-        parents = (as_string(record.get("parent_thread_id")) for record in (meta, spawned))
-        self.parent_session = next(filter(None, parents), None)
+        self.parent_session = find_parent(meta)
         self.forked_from = forked_from or None
         self.is_paginated = meta.get("history_mode") == _PAGINATED
         self.first_ordinal = first_ordinal if isinstance(first_ordinal, int) else 0

@@ -6,7 +6,7 @@ no id of its own: session, place and text identify it. (format: Captures)
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 def discover(root: Path) -> Iterator[SessionLocation]:
     """Yield every main transcript and every sub-agent's."""
-    return list_files(root, (".jsonl",))
+    return (replace(item, parent=_PathParts.parse(item.path).parent) for item in list_files(root, (".jsonl",)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ is undone: a rewind or a compression drops messages from the model's sight only.
 import glob
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from lineage.harness.jsonl import DAMAGED, read_records, read_text
 from lineage.harness.words import INTERRUPTION, QUESTION_TOOLS, list_answers, list_reasons, name_words
 
 _PREFIX = "session-"
+_CHATS = "chats"
 _SUFFIXES = (".json", ".jsonl")
 _TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
 _END_STATES = frozenset({"success", "error", "cancelled"})
@@ -46,8 +47,12 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Yield every `session-*` file. Sub-agents' files have other names and are skipped."""
-    return (item for item in list_files(root, _SUFFIXES) if item.path == root or item.path.name.startswith(_PREFIX))
+    """Yield every `session-*` file, and sub-agents' in a folder of `chats` with their parent's name."""
+    for item in list_files(root, _SUFFIXES):
+        if item.path == root or item.path.name.startswith(_PREFIX):
+            yield item
+        elif item.path.parent.parent.name == _CHATS:
+            yield replace(item, parent=item.path.parent.name)
 
 
 def _replay(paths: list[Path]) -> "_Reader":

@@ -32,7 +32,8 @@ from lineage.harness.tool_inputs import build_call_turn
 from lineage.harness.words import INTERRUPTION, build_answer_turn
 
 _TABLES = frozenset({"sessions", "messages"})
-_SKIPPED_TYPES = frozenset({"sub_agent", "hidden"})
+_SUB_AGENT = "sub_agent"
+_SKIPPED_TYPES = frozenset({_SUB_AGENT, "hidden"})
 _INTERACTION_TYPES = frozenset({"toolConfirmationRequest", "actionRequired", "redactedThinking"})
 _INTERRUPTED = "Interrupted by the user"
 _DATABASE = "sessions.db"
@@ -79,8 +80,8 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield the sessions of `sessions.db`, then the exports of other sessions.
 
-    Sessions of sub-agents and hidden ones are skipped. An unreadable database is listed, so that reading it reports the
-    error.
+    Hidden sessions and those of sub-agents without a parent are skipped. An unreadable database is listed, so that
+    reading it reports the error.
     """
     known_ids: set[str] = set()
     for item in adapter.list_files(root, (_DATABASE,)):
@@ -100,8 +101,9 @@ def _discover_in_database(path: Path, known_ids: set[str]) -> Iterator[adapter.S
         return
     known_ids.update(sessions)
     for name, row in sorted(sessions.items()):
-        if not row.get("parent_session_id") and as_string(row.get("session_type")) not in _SKIPPED_TYPES:
-            yield adapter.SessionLocation(path, name)
+        parent, kind = as_string(row.get("parent_session_id")), as_string(row.get("session_type"))
+        if kind not in _SKIPPED_TYPES or (parent and kind == _SUB_AGENT):
+            yield adapter.SessionLocation(path, name, parent or None)
 
 
 def _is_export(path: Path, known_ids: set[str]) -> bool:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 def discover(root: Path) -> Iterator[SessionLocation]:
     """Yield the sessions of the databases, then the other ones of the old tree, and exports.
 
-    Sessions of sub-agents are skipped. An unreadable database is listed, so that reading it reports the error.
+    An unreadable database is listed, so that reading it reports the error.
     """
     if root.is_file() and root.suffix.lower() == ".json":
         yield SessionLocation(root)
@@ -72,7 +73,8 @@ def discover(root: Path) -> Iterator[SessionLocation]:
                 known_ids.add(location.session or "")
                 yield location
     if root.is_dir():
-        yield from (item for item in list_files(root, (".json",)) if _is_session_file(item.path, known_ids))
+        for item in list_files(root, (".json",)):
+            yield from _locate_in_file(item, known_ids)
 
 
 # Databases
@@ -88,7 +90,7 @@ def _discover_in_database(path: Path) -> Iterator[SessionLocation]:
     except TranscriptError:
         yield SessionLocation(path)
         return
-    yield from (SessionLocation(path, name) for name in sorted(sessions) if not sessions[name]["parentID"])
+    yield from (SessionLocation(path, name, info["parentID"]) for name, info in sorted(sessions.items()))
 
 
 def _list_sessions(connection: sqlite3.Connection) -> dict[str, JsonObject]:
@@ -211,13 +213,15 @@ def _read_files(folder: Path, skipped: Counter[str]) -> list[JsonObject]:
     return objects
 
 
-def _is_session_file(path: Path, known_ids: set[str]) -> bool:
-    """Return whether a file is an export, or a main session of the old tree outside of `known_ids`."""
+def _locate_in_file(item: SessionLocation, known_ids: set[str]) -> Iterator[SessionLocation]:
+    """Yield a file if it is an export, or a session of the old tree outside of `known_ids`, with its parent."""
     try:
-        if not _is_in_tree(path):
-            with path.open("rb") as file:
-                return _EXPORT.match(file.read(_HEAD_BYTES)) is not None
-        info = _read_document(path)
+        if not _is_in_tree(item.path):
+            with item.path.open("rb") as file:
+                yield from [item] * (_EXPORT.match(file.read(_HEAD_BYTES)) is not None)
+            return
+        info = _read_document(item.path)
     except (OSError, TranscriptError):
-        return False
-    return path.stem not in known_ids and info is not None and not info.get("parentID")
+        return
+    if item.path.stem not in known_ids and info is not None:
+        yield replace(item, parent=as_string(info.get("parentID")) or None)

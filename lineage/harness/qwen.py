@@ -5,7 +5,7 @@ A turn is a part of a chained record. A record is written once, so its uuid and 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,10 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:
-    """Yield every main transcript. Sub-agents' files lie in folders of their own and are skipped."""
-    return (item for item in list_files(root, (".jsonl",)) if _SUB_AGENTS not in item.path.relative_to(root).parts)
+    """Yield every main transcript, and sub-agents' in `subagents/` and a folder with their parent's name."""
+    for item in list_files(root, (".jsonl",)):
+        folder = item.path.parent
+        yield replace(item, parent=folder.name if folder.parent.name == _SUB_AGENTS else None)
 
 
 @dataclass(slots=True)

@@ -66,10 +66,12 @@ def load_row_of_written(ws: Workspace, artifact: Artifact, turn_texts: TurnTexts
 
 
 def find_parent_stem(ws: Workspace, document: Artifact | Manifest) -> str | None:
-    """Return the stem of the parent's manifest of a sub-agent, None without one."""
-    token = find_parent(document)
-    stem = ws.documents.claims.get_stem(token) if token else None
-    return stem if stem and ws.documents.manifests.get(stem) else None
+    """Return the stem of the parent's manifest of a sub-agent, None without a readable one."""
+    with contextlib.suppress(FormatError):
+        token = find_parent(document)
+        stem = ws.documents.claims.get_stem(token) if token else None
+        return stem if stem and ws.documents.manifests.get(stem) else None
+    return None
 
 
 def _check_document(path: str, stored: LoadedDocument) -> Artifact | Manifest:

@@ -55,9 +55,9 @@ class Case:
         return self.open(path)
 
     def open(self, path: Path) -> Capture:
-        """The first session that is found in a file."""
+        """The first session that is found in a file, and is no sub-agent's."""
         adapter = ADAPTERS[self.harness]
-        item = next(iter(adapter.discover(path)), SessionLocation(path))
+        item = next((item for item in adapter.discover(path) if not item.parent), SessionLocation(path))
         return adapter.read(item.path, item.session)
 
 

@@ -15,15 +15,20 @@ from typing import Any
 import pytest
 
 from lineage.core.base.naming import derive_session_token
+from lineage.harness import ADAPTERS
 from lineage.pipeline.capture.session import load_session
+from lineage.pipeline.ingest.worker import capture_session_tree
 from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
+from lineage.workspace.workspace import Workspace
 from tests.support.commands import CommandResult, LineageCommand
 from tests.support.dead_processes import read_all_files
+from tests.support.goose import make_export, make_text, make_user_message, write_database
 from tests.support.workspace import open_test_workspace, search_sessions
 
+DATA = Path(__file__).parents[1] / "data"
 MAIN = "0c9a1d52-7f0e-4f3a-8d51-1c7a35b1c0de"
 TOKEN = derive_session_token("default", MAIN)
 AGENTS = [f"agent-a{number}" for number in range(1, 7)]
@@ -234,7 +239,7 @@ def test_a_file_that_a_sync_brings_after_the_removal_counts_for_nothing(
     for path in (other.root / "memory").rglob(f"*{token}*"):
         shutil.copy(path, lineage.root / path.relative_to(other.root))
     assert f"lineage remove {TOKEN} --again" in lineage("verify").out
-    assert lineage("reindex").code == 0
+    assert f"--{token}--manifest.md" in lineage("reindex").out.partition("of a removed session, ignored: ")[2]
     assert lineage("search", "periscope", "--json").json["results"] == []
     assert lineage("sessions", "--json").json["sessions"] == []
     assert lineage("remove", MAIN, "--again", "--yes", "--json").json["sub_agents"] == ["agent-a7"]
@@ -301,3 +306,44 @@ def test_they_are_archived_with_it_and_still_go_with_it(lineage: LineageCommand,
     assert lineage("search", "periscope", "--json").json["results"]
     assert len(lineage("remove", MAIN, "--yes", "--json").json["sub_agents"]) == 6
     assert find_words(lineage.root) == []
+
+
+def copy_history(harness: str, folder: Path) -> tuple[Path, str, set[str]]:
+    """A harness's history: the transcript of a session, its id, and the ids of its sub-agents."""
+    if harness == "goose":
+        folder.mkdir()
+        ties = {"child": "main", "grandchild": "child"}
+        exports = [
+            make_export(
+                make_user_message(make_text(f"In {name}")),
+                id=name,
+                **{"parent_session_id": ties[name]} if name in ties else {},
+            )
+            for name in ("main", *ties)
+        ]
+        return write_database(folder / "sessions.db", *exports), "main", set(ties)
+    shutil.copytree(DATA / harness, folder)
+    adapter = ADAPTERS[harness]
+    captures = {
+        item.path: adapter.read(item.path) for item in adapter.discover(folder) if "damaged" not in item.path.parts
+    }
+    sub_agents = [capture for capture in captures.values() if capture.parent_session]
+    parent = sub_agents[0].parent_session or ""
+    path = max(path for path, capture in captures.items() if capture.session_id == parent)
+    return path, parent, {capture.session_id or "" for capture in sub_agents if capture.parent_session == parent}
+
+
+def list_family(ws: Workspace, token: str) -> list[str]:
+    rows = ws.index.list_sessions(None, parent=token)
+    return [name for row in rows for name in (row.session_id, *list_family(ws, row.session_token))]
+
+
+@pytest.mark.parametrize("harness", ["claude-code", "codex", "cursor", "gemini", "goose", "qwen"])
+def test_a_sessions_end_brings_its_sub_agents_in_every_harness(tmp_path: Path, harness: str) -> None:
+    path, session, ids = copy_history(harness, tmp_path / "history")
+    with open_test_workspace(tmp_path / "w") as ws:
+        payload = {"harness": harness, "session_id": session, "transcript_path": str(path), "project": "/home/ada/demo"}
+        assert capture_session_tree(ws, payload, ws.now).status == "captured"
+        (listed,) = ws.index.list_sessions(None)
+        assert (listed.session_id, {*list_family(ws, listed.session_token)}) == (session, ids)
+        assert capture_session_tree(ws, payload, ws.now).status == "unchanged"

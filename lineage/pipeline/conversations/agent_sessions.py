@@ -80,6 +80,8 @@ def capture_new_sessions(
     """Capture the sessions of a folder that are not in `existing`."""
     results = []
     for location in sorted(list_harness_sessions(histories, harness, folder) - existing):
+        if location.parent:  # captured with the session that it works for
+            continue
         try:
             capture = ADAPTERS[harness].read(location.path, location.session)
         except LineageError:  # not a transcript after all

@@ -5,7 +5,7 @@ Harnesses move transcripts, some hooks name none, and a harness goes on writing 
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -56,11 +56,26 @@ def locate_transcript(histories: HarnessHistories, harness: str, session: str, h
     return next(chain(holding, unlisted), None)
 
 
-def find_subagent_transcripts(harness: str, transcript: Path) -> Iterator[SessionLocation]:
-    """Yield the transcripts of sub-agents in the folder beside the session's transcript."""
-    folder = transcript.with_suffix("")
-    if harness in ADAPTERS and folder != transcript and folder.is_dir():
-        yield from ADAPTERS[harness].discover(folder)
+def find_sub_agents(harness: str, transcript: Path, session: str) -> list[SessionLocation]:
+    """Return the transcripts of sub-agents where a harness keeps those of the session with this transcript."""
+    match harness:
+        case "claude-code":  # older versions kept them beside it
+            places = [transcript.with_suffix(""), *transcript.parent.glob("agent-*.jsonl")]
+        case "codex" if transcript.parent.name.isdigit():  # in folders by day
+            days = transcript.parents[3].glob("*/*/*") if len(transcript.parents) > 3 else ()
+            places = [day for day in days if day >= transcript.parent]
+        case "cursor":
+            places = [transcript.parent / "subagents"]
+        case "gemini":
+            places = [transcript.parent / session]
+        case "qwen":
+            places = [transcript.parent.parent / "subagents" / session]
+        case "opencode" | "goose" if transcript.suffix == ".db":
+            places = [transcript]
+        case _:
+            places = []
+    found = (item for place in places if place.exists() for item in ADAPTERS[harness].discover(place))
+    return sorted(item for item in found if item.parent)
 
 
 def _holds_session(harness: str, location: SessionLocation, session: str) -> bool:

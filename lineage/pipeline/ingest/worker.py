@@ -170,10 +170,13 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
         capture = load_adapter(harness).read(path, payload["session_id"])
         capture_recorded_compactions(ws, payload, result.session_token, capture, at)
     shared = {key: payload[key] for key in ("harness", "agent_id", "cwd", "project", "private") if key in payload}
-    for part in transcripts.find_subagent_transcripts(harness, path):
-        session_id = ADAPTERS[harness].read(part.path, part.session).session_id or part.path.stem
-        values = {**shared, "session_id": session_id, "transcript_path": str(part.path), "captured_at": at}
-        run_capture(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
+    parts = transcripts.find_sub_agents(harness, path, payload["session_id"])
+    for parent in (parents := [payload["session_id"]]):  # a sub-agent may have started others
+        for part in (part for part in parts if part.parent == parent):
+            session_id = part.session or ADAPTERS[harness].read(part.path).session_id or part.path.stem
+            values = {**shared, "session_id": session_id, "transcript_path": str(part.path), "captured_at": at}
+            run_capture(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
+            parents += [session_id] if session_id not in parents else []
     return result
 
 

@@ -177,14 +177,11 @@ def _read_tie(ws: Workspace, key: str) -> tuple[str, str] | None:
 
 def _unlink_from_parent(ws: Workspace, token: str, paths: Sequence[str]) -> None:
     """Take a sub-agent out of its parent's manifest."""
-    documents = (load_readable_document(ws, path) for path in paths if naming.parse_path(path))
-    stems = (find_parent_stem(ws, document) for document in documents if document)
-    if stem := next(filter(None, stems), None):
-
-        def drop(known: set[str]) -> set[str]:
-            return {name for name in known if not name.endswith(token)}
-
-        ws.documents.manifests.update_sub_agents(stem, drop, ws.new_id(), ws.now)
+    manifests = (load_readable_document(ws, path) for path in paths if path.endswith(f"--{naming.MANIFEST}.md"))
+    for stem in filter(None, (find_parent_stem(ws, manifest) for manifest in manifests if manifest)):
+        ws.documents.manifests.update_sub_agents(
+            stem, lambda known: {name for name in known if not name.endswith(token)}, ws.new_id(), ws.now
+        )
         row = load_row(ws.documents.store, naming.artifact_path(stem, naming.MANIFEST))
         ws.index.upsert([row[0]] if row else [])
 

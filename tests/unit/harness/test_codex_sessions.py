@@ -217,9 +217,12 @@ def test_the_folders_are_codexs_own_or_those_that_the_environment_names(tmp_path
     assert list_roots(tmp_path, {"CODEX_HOME": ""}) == list_roots(tmp_path, {})
 
 
-def test_every_rollout_is_found_but_those_of_sub_agents_and_files_of_other_kinds() -> None:
-    assert [item.path for item in discover(DATA)] == [ARCHIVED, LOCAL, REMOTE, FORK, PAGED_FORK, NEWEST]
-    assert [item.session for item in discover(DATA)] == [None] * 6
+def test_every_rollout_is_found_with_the_parent_of_a_sub_agent_and_no_file_of_another_kind() -> None:
+    assert [item.path for item in discover(DATA)] == [ARCHIVED, LOCAL, REMOTE, FORK, PAGED_FORK, SUB_AGENT, NEWEST]
+    assert [item.session for item in discover(DATA)] == [None] * 7
+    assert {item.path: item.parent for item in discover(DATA) if item.parent} == {
+        SUB_AGENT: read(SUB_AGENT).parent_session
+    }
 
 
 def test_a_file_that_is_named_is_taken_whatever_it_is() -> None:
@@ -227,10 +230,19 @@ def test_a_file_that_is_named_is_taken_whatever_it_is() -> None:
         assert [item.path for item in discover(path)] == [path]
 
 
-@pytest.mark.parametrize("more", [{"source": {"subagent": "review"}}, {"parent_thread_id": PARENT}])
-def test_a_review_is_a_sub_agent_too_and_any_thread_with_a_parent(more: Record, tmp_path: Path) -> None:
-    (tmp_path / "rollout-x.jsonl").write_text(json.dumps(make_meta(**more)), encoding="utf-8")
+def test_a_review_has_no_parent_and_is_passed_over(tmp_path: Path) -> None:
+    review = json.dumps(make_meta(source={"subagent": "review"}))
+    (tmp_path / "rollout-x.jsonl").write_text(review, encoding="utf-8")
     assert list(discover(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"parent_thread_id": PARENT}, {"source": {"subagent": {"thread_spawn": {"parent_thread_id": PARENT}}}}],
+)
+def test_any_thread_with_a_parent_is_a_sub_agents(more: Record, tmp_path: Path) -> None:
+    (tmp_path / "rollout-x.jsonl").write_text(json.dumps(make_meta(**more)), encoding="utf-8")
+    assert [item.parent for item in discover(tmp_path)] == [PARENT]
 
 
 def test_a_rollout_that_cannot_be_read_is_found_so_that_somebody_says_so(

@@ -243,11 +243,12 @@ def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved() -> None
     assert list_roots(Path("/home/ada"), {"GEMINI_CLI_HOME": "/srv/ada"}) == [Path("/srv/ada/.gemini/tmp")]
 
 
-def test_sessions_are_found_and_sub_agents_and_other_files_passed_over(tmp_path: Path) -> None:
+def test_sessions_and_sub_agents_are_found_and_other_files_passed_over(tmp_path: Path) -> None:
     shutil.copytree(DATA / "tmp", tmp_path, dirs_exist_ok=True)
     (tmp_path / "demo/logs.json").write_text("[]", encoding="utf-8")
-    expected = [tmp_path / path.relative_to(DATA / "tmp") for path in sorted((LEGACY, MAIN, ORPHAN, RICH))]
-    assert list(discover(tmp_path)) == [SessionLocation(path) for path in expected]
+    main = [tmp_path / path.relative_to(DATA / "tmp") for path in sorted((LEGACY, MAIN, ORPHAN, RICH))]
+    found = [(item.path, item.parent) for item in discover(tmp_path)]
+    assert found == [*((path, None) for path in main), (tmp_path / SUB_AGENT.relative_to(DATA / "tmp"), SESSION)]
     assert list(discover(SUB_AGENT)) == [SessionLocation(SUB_AGENT)]
 
 

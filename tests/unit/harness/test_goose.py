@@ -406,11 +406,11 @@ def test_roots_are_where_the_environment_says() -> None:
     assert list_roots(home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [Path("/g/data/sessions")]
 
 
-def test_found_lists_main_sessions_then_files_that_no_database_holds(tmp_path: Path) -> None:
+def test_found_lists_sessions_with_their_parents_then_files_that_no_database_holds(tmp_path: Path) -> None:
     sessions = [
         make_export(id="20261002_2"),
         make_export(id="20261002_1", session_type="user"),
-        make_export(id="20261002_3", parent_session_id="20261002_1"),
+        make_export(id="20261002_3", parent_session_id="20261002_1", session_type="sub_agent"),
         make_export(id="20261002_4", session_type="sub_agent"),
         make_export(id="20261002_5", session_type="hidden"),
         make_export(id="20261002_6", session_type="scheduled"),
@@ -420,13 +420,14 @@ def test_found_lists_main_sessions_then_files_that_no_database_holds(tmp_path: P
     shutil.copy(EXPORT, tmp_path / "20251002_1.json")
     shutil.copy(EXPORT, tmp_path / "an export.json")
     (tmp_path / "config.json").write_text('{"provider": "anthropic"}')
+    assert [item.session for item in discover(tmp_path) if item.parent == "20261002_1"] == ["20261002_3"]
     assert list(discover(tmp_path)) == [
-        *(SessionLocation(path, f"20261002_{number}") for number in (1, 2, 6)),
+        *(SessionLocation(path, f"20261002_{number}") for number in (1, 2, 3, 6)),
         SessionLocation(tmp_path / "20251002_1.json"),
         SessionLocation(tmp_path / "an export.json"),
     ]
     assert list(discover(EXPORT)) == [SessionLocation(EXPORT)]
-    assert [item.session for item in discover(path)] == ["20261002_1", "20261002_2", "20261002_6"]
+    assert [item.session for item in discover(path)] == [f"20261002_{number}" for number in (1, 2, 3, 6)]
 
 
 def test_a_damaged_database_is_found_so_that_reading_it_says_why(tmp_path: Path) -> None:

@@ -270,27 +270,30 @@ def test_roots_are_the_data_folder_and_the_database_that_the_environment_names()
         assert list_roots(home, {"OPENCODE_DB": inside}) == [data]
 
 
-def test_found_lists_main_sessions_of_databases_then_of_the_tree_and_exports(tmp_path: Path) -> None:
+def test_found_lists_sessions_of_databases_then_of_the_tree_and_exports(tmp_path: Path) -> None:
     shutil.copy(V1, tmp_path / "opencode.db")
     shutil.copy(V2, tmp_path / "opencode-dev.db")
     shutil.copy(V1, tmp_path / "somebody-elses.db")
     shutil.copy(EXPORT, tmp_path / "an export.json")
     old = write_tree(tmp_path, make_export(make_user_message(make_text("old")), id="ses_old"))
     write_tree(tmp_path, make_export(make_user_message(make_text("stale"), id="msg_s"), id="ses_main01"))
-    write_tree(
+    child = write_tree(
         tmp_path, make_export(make_user_message(make_text("child"), id="msg_c"), id="ses_child02", parentID="ses_old")
     )
     (tmp_path / "auth.json").write_text('{"anthropic": {"key": "made up"}}')
     (tmp_path / "storage/session/proj/torn.json").write_text("{torn")
     assert list(discover(tmp_path)) == [
         SessionLocation(tmp_path / "opencode-dev.db", "ses_v2main"),
+        SessionLocation(tmp_path / "opencode.db", "ses_child01"),
         SessionLocation(tmp_path / "opencode.db", "ses_main01"),
         SessionLocation(tmp_path / "an export.json"),
+        SessionLocation(child),
         SessionLocation(old),
     ]
+    assert [item.parent for item in discover(tmp_path)] == [None, "ses_main01", None, None, "ses_old", None]
     assert list_messages(read(old)) == [(USER, "old")]
     assert list(discover(tmp_path / "somebody-elses.db")) == [
-        SessionLocation(tmp_path / "somebody-elses.db", "ses_main01")
+        SessionLocation(tmp_path / "somebody-elses.db", name) for name in ("ses_child01", "ses_main01")
     ]
     assert list(discover(EXPORT)) == [SessionLocation(EXPORT)]
 

@@ -454,10 +454,14 @@ def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved(environme
     assert list_roots(Path("/home/ada"), environment) == [Path(root)]
 
 
-def test_sessions_are_found_and_sub_agents_passed_over(tmp_path: Path) -> None:
+def test_sessions_and_sub_agents_are_found(tmp_path: Path) -> None:
     shutil.copytree(DATA / "projects", tmp_path, dirs_exist_ok=True)
     chats = tmp_path / "-home-ada-demo/chats"
-    assert list(discover(tmp_path)) == [SessionLocation(chats / RICH.name), SessionLocation(chats / PLAIN.name)]
+    child = tmp_path / SUB_AGENT.relative_to(DATA / "projects")
+    assert list(discover(tmp_path)) == [
+        SessionLocation(path) for path in (chats / RICH.name, chats / PLAIN.name, child)
+    ]
+    assert [item.parent for item in discover(tmp_path)] == [None, None, SESSION]
     assert list(discover(SUB_AGENT)) == [SessionLocation(SUB_AGENT)]
 
 
