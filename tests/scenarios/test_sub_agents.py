@@ -8,6 +8,7 @@ the looks for sub-agents in reindex.py, verify.py, finish_pending.py and bundles
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from typing import Any
 import pytest
 
 from lineage.core.base.naming import derive_session_token
+from lineage.core.capture.capture import Capture
 from lineage.harness import ADAPTERS
-from lineage.pipeline.capture.session import load_session
+from lineage.pipeline.capture.session import follow_parent, load_session
+from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.ingest.worker import capture_session_tree
 from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.recover import recover
@@ -26,7 +29,7 @@ from lineage.workspace.workspace import Workspace
 from tests.support.commands import CommandResult, LineageCommand
 from tests.support.dead_processes import read_all_files
 from tests.support.goose import make_export, make_text, make_user_message, write_database
-from tests.support.workspace import open_test_workspace, search_sessions
+from tests.support.workspace import build_end_request, end_session, open_test_workspace, search_sessions
 
 DATA = Path(__file__).parents[1] / "data"
 MAIN = "0c9a1d52-7f0e-4f3a-8d51-1c7a35b1c0de"
@@ -142,6 +145,17 @@ def test_either_order_gives_the_same(lineage: LineageCommand, history: Path, is_
         child = load_session(ws, derive_session_token("default", "agent-a1")).manifest
         assert child
         assert (child.parent_session, child.memory_md_refs) == (MAIN, [])
+
+
+def test_it_takes_its_parents_project_and_repository(tmp_path: Path) -> None:
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, MAIN)
+        parent = load_session(ws, TOKEN)
+        apart = read_source(ws, build_end_request(ws, "agent-a1"), Capture(turns=(), parent_session=MAIN))
+        apart = replace(apart, project="/srv/apart", repository="example.org/ada/apart")
+        followed = follow_parent(ws, apart)
+        assert parent.manifest
+        assert (followed.project, followed.repository) == (parent.manifest.project, parent.manifest.repository)
 
 
 def test_without_its_parent_it_has_no_row_but_is_listed(lineage: LineageCommand, history: Path) -> None:

@@ -174,7 +174,9 @@ def is_parent_removed(ws: Workspace, request: Request, source: SessionSource) ->
 def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
     """Return a sub-agent's source with its parent's project, if that is known: what it learns is learned there."""
     manifest = load_session(ws, source.parent_token).manifest if source.parent_token else None
-    return replace(source, project=manifest.project) if manifest and manifest.project else source
+    if manifest is None or manifest.project is None:
+        return source
+    return replace(source, project=manifest.project, repository=manifest.repository)
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
