@@ -121,7 +121,7 @@ def list_active_projects(tallies: Iterable[ProjectTally]) -> list[str]:
 
 def _render_projects(tallies: Iterable[ProjectTally]) -> list[str]:
     active = _rank_projects(tallies)
-    names = label_projects(path for path, _, _ in active)
+    names = label_projects([path for path, _, _ in active])
     lines = [
         f"- {escape_markdown(names[path])} · {pluralize(count, 'capture')} · last {last}"
         for path, count, last in active[:_MAX_PROJECTS]

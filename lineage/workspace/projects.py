@@ -56,7 +56,7 @@ class KnownProjects:
 
     def label_paths(self) -> dict[str, str]:
         """Return a short name for each path, `owner/name` where two projects share one."""
-        labels = label_projects(map(self.find_by_path, self._by_path))
+        labels = label_projects(list(map(self.find_by_path, self._by_path)))
         return {path: labels[self.find_by_path(path)] for path in self._by_path}
 
     def match(self, text: str) -> set[str]:

@@ -22,7 +22,7 @@ from lineage.pipeline.search.search import search
 from lineage.projects import identify_folder
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_folders import CLAIM_NOTE, resolve_project_folder
-from lineage.workspace.projects import list_sessions
+from lineage.workspace.projects import KnownProjects, list_sessions
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry
@@ -219,6 +219,8 @@ def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_
     memory = ws.documents.store.read("MEMORY.md").data.decode()
     assert "- ada/cli · 3 captures" in memory
     assert "- eve/cli · 1 capture ·" in memory
+    names = KnownProjects(ws, ws.index.list_projects()).label_paths()
+    assert names == {"/home/ada/cli": "ada/cli", "/Users/eve/work": "ada/cli", "/srv/eve/cli": "eve/cli"}
     prepare_contexts(ws)
     assert "In s-1 " in run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(here))).stdout.decode()
 

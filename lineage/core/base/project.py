@@ -4,10 +4,6 @@ The key of a repository with a remote is `host/owner/name`, that of any other fo
 directory. The hook path imports this module, so it imports nothing.
 """
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _WORKTREES = ("/.worktrees/", "/.claude/worktrees/")
 _HOSTS = {
     "www.github.com": "github.com", "ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com",
@@ -117,7 +113,7 @@ def has_project(key: str) -> bool:
     return key not in ("", "~")
 
 
-def label_projects(keys: "Iterable[str]") -> "dict[str, str]":
+def label_projects(keys: "list[str]") -> "dict[str, str]":
     """Return a short name for each key: its last part, the last two where several share it, else the whole key.
 
     >>> label_projects(["github.com/ada/cli", "github.com/eve/cli", "~/demo"])
@@ -132,7 +128,7 @@ def label_projects(keys: "Iterable[str]") -> "dict[str, str]":
     return {key: labels[key] or key for key in unique}
 
 
-def join_projects(known: "Iterable[tuple[str, str]]") -> "dict[str, str]":
+def join_projects(known: "list[tuple[str, str]]") -> "dict[str, str]":
     """Return the project's key for each key in pairs of key and path.
 
     A path without a remote belongs to the repository that was there since, unless several were.

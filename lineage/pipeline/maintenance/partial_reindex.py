@@ -15,6 +15,7 @@ from lineage.errors import FormatError
 from lineage.index import IndexedFile
 from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.store import StoredKey
+from lineage.workspace.projects import resolve_known_projects
 from lineage.workspace.publish import publish_all
 from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.workspace import Workspace, list_stale_marks
@@ -64,6 +65,7 @@ def _index_recent(ws: Workspace, after: str) -> reindexing.ReindexReport | None:
     report.dropped = drop_removed_sessions(ws, removed)
     tokens = _index_stale(ws, listed, known, report)
     reindexing.index_files(ws, _list_older_manifests(ws, tokens, after), report)
+    resolve_known_projects(ws)
     reindexing.reindex_books(ws, report)
     if report.added or report.changed or report.dropped or report.books:
         report.published = publish_all(ws)
