@@ -105,7 +105,7 @@ def build_lineage_graph(view: SessionView) -> Graph:
     middle = 1 if before else 0
     # what surrounds the session hangs on its manifest before it, on its newest part behind it
     lines = [_connect(node, placed[middle][0]) for node in (placed[0] if before else [])]
-    lines += [_connect(placed[middle][0], node) for column in placed[middle + 1 : middle + 2] for node in column]
+    lines += [_connect(placed[middle][0], node) for node in (placed[middle + 1] if own else [])]
     lines += [_connect(placed[-2][-1], node) for node in (placed[-1] if after else [])]
     width = _COLUMN_WIDTH * (len(visible) - 1) + _NODE_WIDTH + 2 * _MARGIN
     height = _ROW_HEIGHT * tallest + _MARGIN

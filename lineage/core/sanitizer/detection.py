@@ -18,7 +18,7 @@ from lineage.core.sanitizer.wrapped import is_row_continued, is_word
 _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS, _KNOWN_TEXT_CHARS = 80, 1000
 _DIGIT = re.compile(r"[0-9]")
-_OPENED_VALUE = re.compile(r"=[\"'`]\S{0,4}\Z")
+_OPENED_VALUE = re.compile(r"=[\"'`]\S{0,4}\Z|=([\"'`])(?:(?!\1)[^\n]){0,4}\Z")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 

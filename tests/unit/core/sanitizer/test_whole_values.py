@@ -78,6 +78,7 @@ VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6,
 @example(name="password", value="xK9#mP2$vL5nQ8wR3tY6")
 @example(name="password", value="it's 9 o'clock")
 @example(name="password", value="ends9in\\")
+@example(name="apiKey", value="+ `00;<=A")
 @example(name="apiKey", value="`00000012")
 @example(name="password", value='"=000"0')
 @example(name="password", value='`=000"')
