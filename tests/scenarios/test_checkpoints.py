@@ -160,7 +160,7 @@ def test_a_hook_that_rang_as_the_block_was_prepared_does_not_use_it_up(root: Pat
     assert [one.used_at for one in kept(root)] == [None]
 
 
-@pytest.mark.parametrize(("harness", "cwd"), [("opencode", DEMO), ("claude-code", "/srv/other"), ("claude-code", None)])
+@pytest.mark.parametrize(("harness", "cwd"), [("goose", DEMO), ("claude-code", "/srv/other"), ("claude-code", None)])
 def test_a_session_whose_block_does_not_hold_it_does_not_use_it_up(
     root: Path, tmp_path: Path, home: Path, harness: str, cwd: str | None
 ) -> None:

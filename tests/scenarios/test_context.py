@@ -78,6 +78,10 @@ def test_it_makes_no_workspace(lineage: LineageCommand) -> None:
 def test_what_real_sessions_leave_is_told_in_order(vault: LineageCommand, home: Path) -> None:
     shutil.copytree(DATA / "claude-code/projects", home / ".claude/projects")
     assert vault("import", "claude-code").code == 0
+    older = home / "older.json"
+    older.write_text(json.dumps(make_turns("Mend the reader.", "Done.", start="2026-10-01T10:00")))
+    given = ("--harness", "generic", "--session-id", "older", "--project", "/home/ada/demo")
+    assert vault("session-end", *given, "--transcript-path", str(older)).code == 0
     assert vault("remember", "--kind", "preference", "Prefers splitlines over split.").code == 0
     done = vault("context", "--project", "/home/ada/demo")
     assert done.out.startswith(f"{CONTEXT_OPENING}\n{PREAMBLE}\n\n")

@@ -28,7 +28,7 @@ from tests.support.workspace import end_session, make_turns, open_test_workspace
 pytestmark = pytest.mark.slow
 
 STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core", "lineage.core.base"}
-HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol"}
+HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol", "lineage.processes"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "output")
 }
@@ -49,7 +49,7 @@ def own(modules: set[str]) -> set[str]:
     return {name for name in modules if name.partition(".")[0] == "lineage"}
 
 
-def test_a_hook_imports_two_small_modules_and_not_even_json(tmp_path: Path) -> None:
+def test_a_hook_imports_three_small_modules_and_not_even_json(tmp_path: Path) -> None:
     payload = b'{"hook_event_name": "SessionEnd", "session_id": "s-1", "transcript_path": "/tmp/none.jsonl"}'
     modules = list_imported_modules(
         "hook", "claude-code", "-w", str(tmp_path / "w"), stdin=payload, LINEAGE_NO_WORKER="1"

@@ -228,7 +228,10 @@ def test_projects_of_one_name_do_not_share_a_book(tmp_path: Path) -> None:
         assert "books/project/demo/lesson.md" in lessons
 
 
-def test_without_a_project_the_agent_remembers(tmp_path: Path) -> None:
+def test_without_a_project_only_the_session_remembers(tmp_path: Path) -> None:
+    """What names no project is nobody else's; what would be everybody's waits."""
     with open_test_workspace(tmp_path) as ws:
-        end_session(ws, transcript=TALK, project=None, agent_id="Reviewer")
-        assert {"books/agent/~reviewer/lesson.md", "books/agent/~reviewer/task.md"} <= set(books(ws))
+        token = end_session(ws, transcript=TALK, project=None, agent_id="Reviewer").session_token
+        kinds = ("context", "decision", "fact", "lesson", "task")
+        own = {f"books/session/{token}/{kind}.md" for kind in kinds}
+        assert set(books(ws)) == {"books/pending/global/preference.md", *own}

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 SESSION_KEYS = [
     "session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project",
-    "membership_ts", "memory_sentence",
+    "membership_ts", "memory_sentence", "title", "outcome",
 ]  # fmt: skip
 ENTRY_KEYS = ["id", "scope", "book", "shelf", "trust", "source", "from", "tags", "standing", "done"]
 
@@ -41,7 +41,9 @@ def test_an_entry_is_a_result_with_the_keys_of_the_others_and_its_own(lineage: L
         "kind": "entry", "id": said["id"], "scope": "global", "book": "preference",
         "path": "books/global/preference.md", "trust": "[user-stated]", "tags": ["csv"],
     }  # fmt: skip
-    assert [entry[key] for key in ("session_id", "turns", "project", "memory_sentence", "done")] == [None] * 5
+    assert [
+        entry[key] for key in ("session_id", "turns", "project", "memory_sentence", "title", "outcome", "done")
+    ] == [None] * 7
     assert (entry["standing"], entry["snippet"]) == (True, "Split on newline only.")
 
 

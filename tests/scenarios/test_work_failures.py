@@ -36,6 +36,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.leaves_findings
 def test_a_transcript_that_vanished_is_given_up_in_the_end(tmp_path: Path, home: Path) -> None:
     root, now = tmp_path / "w", LATER
+    enqueue_in_process(root, make_payload("Stop", "s-1"))
     enqueue_in_process(root, make_end_payload(tmp_path / "gone.jsonl", "s-1", reason="exit"))
     waited = []
     while (done := drain_spool(root, home, now)).put_off:
@@ -56,6 +57,7 @@ def test_a_transcript_that_vanished_is_given_up_in_the_end(tmp_path: Path, home:
 
 def test_a_transcript_that_comes_late_is_captured(tmp_path: Path, home: Path) -> None:
     root = tmp_path / "w"
+    enqueue_in_process(root, make_payload("Stop", "s-1"))
     enqueue_in_process(root, make_end_payload(tmp_path / "s-1.jsonl"))
     due = drain_spool(root, home).next_due
     append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")

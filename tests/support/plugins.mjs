@@ -16,14 +16,16 @@ async function load(file) {
   return import("data:text/javascript," + encodeURIComponent(readFileSync(file, "utf8")));
 }
 
-// Version 1: every exported function is a plugin; all hooks run in sequence.
+// Version 1: the default export has a `server`; a plug-in without one is refused.
 async function opencode1(module) {
   const context = { directory: visit.cwd, worktree: visit.cwd, client: {}, $: null };
-  const plugins = Object.values(module).filter((one) => typeof one === "function");
-  const hooks = await Promise.all(plugins.map((plugin) => plugin(context)));
+  if (typeof module.default?.server !== "function") throw new Error("must default export an object with server()");
+  const hooks = [await module.default.server(context)];
   const tell = (type, properties) => Promise.all(hooks.map((hook) => hook.event({ event: { type, properties } })));
   await tell("session.created", { info: { id: visit.session, directory: visit.cwd } });
   await tell("message.updated", { info: { id: "msg_1", sessionID: visit.session } });
+  for (const hook of hooks)
+    await hook["experimental.chat.system.transform"]({ sessionID: visit.session, model: {} }, { system: [] });
   await tell("session.idle", { sessionID: visit.session });
   await Promise.all(hooks.map((hook) => hook.dispose?.()));
 }
@@ -51,6 +53,7 @@ async function pi(module) {
   const sessionManager = { getSessionFile: () => visit.path, getSessionId: () => visit.session };
   for (const event of [
     { type: "session_start", reason: "startup" },
+    { type: "before_agent_start", prompt: "Mend it." },
     { type: "turn_end", turnIndex: 0 },
     { type: "agent_end", messages: [] },
     { type: "session_shutdown", reason: "quit" },

@@ -20,11 +20,15 @@ DRIVERS = {
     "opencode": (
         "opencode/lineage.js",
         """
-        const hooks = await plugin.Lineage({ directory: "/home/ada/demo", worktree: "/home/ada" });
+        const hooks = await plugin.default.server({ directory: "/home/ada/demo", worktree: "/home/ada" });
         const tell = (type, properties) => hooks.event({ event: { type, properties } });
         await tell("session.created", { info: { id: "ses_1" } });
         await tell("session.created", { info: { id: "ses_2", parentID: "ses_1" } });
         await tell("message.updated", { sessionID: "ses_1" });
+        for (const sessionID of ["ses_1", "ses_1", "ses_2", undefined]) {
+          const output = { system: [] };
+          await hooks["experimental.chat.system.transform"]({ sessionID }, output);
+        }
         await tell("session.idle", { sessionID: "ses_2" });
         await tell("session.idle", { sessionID: "ses_1" });
         await tell("session.compacted", { sessionID: "ses_1" });
@@ -60,6 +64,8 @@ DRIVERS = {
         const session = { getSessionId: () => "pi-1", getSessionFile: () => "/home/ada/pi-1.jsonl" };
         const context = { cwd: "/home/ada/demo", sessionManager: session };
         await heard.session_start({ reason: "startup" }, context);
+        await heard.before_agent_start({ prompt: "Mend it." }, context);
+        await heard.before_agent_start({ prompt: "Go on." }, context);
         await heard.agent_end({}, context);
         await heard.session_compact({ compactionEntry: { summary: "1. Goal." } }, context);
         await heard.session_shutdown({ reason: "reload" }, context);

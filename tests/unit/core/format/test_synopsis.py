@@ -37,7 +37,8 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         (f"{LOG}\n\nwhy does this fail on Windows?", "why does this fail on Windows?"),
         ("keep f(a*b) and __init__.py, drop **kwargs", "keep f(a*b) and __init__.py, drop **kwargs"),
         ("最后一行丢失了,请修复", "最后一行丢失了,请修复"),
-        ("yes", ""), ("ok, go ahead please", ""), ("/clear", ""), ("whoami", ""), ("hi there!", ""), ("continue", ""),
+        ("yes", ""), ("ok, go ahead please", ""), ("/clear", ""), ("/model opus", ""), ("/add-dir", ""),
+        ("/review the parser", "/review the parser"), ("whoami", ""), ("hi there!", ""), ("continue", ""),
         (LOG, ""), (f"```\n{LOG}\n```", ""), ("[Request interrupted by user]", ""), ("", ""),
     ],
 )  # fmt: skip
