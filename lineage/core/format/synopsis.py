@@ -26,9 +26,9 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _WORD = re.compile(r"[^\W_]+")
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*\s+(?=\S)|[。！？]|\n")
 _NO_REQUEST = re.compile(
-    r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|[/!][\w-]+$|"
-    # what sets up a harness, whatever it is given
-    r"/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
+    r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
+    # a command alone, and what sets up a harness, whatever it is given
+    r"[/!][\w-]+$|/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
     r"rename|resume|statusline|theme|vim)\b[^\n]*$"
 )
 _CHATTER = frozenset((
