@@ -3,9 +3,10 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from lineage.app import clock
@@ -16,7 +17,7 @@ from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
 from lineage.harness.unread import list_unread_stores
 from lineage.pipeline.capture.session import CAPTURED
-from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, SweepResult, drain, is_over, sweep
+from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, OpenSession, SweepResult, drain, is_over, sweep
 from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
 from lineage.workspace.workspace import Workspace
@@ -43,12 +44,9 @@ def run_worker(root: Path) -> list[DrainResult]:
         while time.monotonic() < deadline:
             try:
                 with inherited_lock or private.lock(hook_protocol.WORKER_LOCK, wait=False):
-                    results += _run_rounds(root, private, deadline)
-                    while is_watching and _watch(root, private, deadline):
-                        if time.monotonic() >= deadline:
-                            results[-1].left_open = True
-                            break
-                        results += _run_rounds(root, private, deadline)
+                    results += _run_rounds(root, private, deadline, is_watching=is_watching)
+                    while results and _wait_for_open(results[-1].waiting, private, deadline):
+                        results += _run_rounds(root, private, deadline, is_watching=is_watching)
             except BusyError:
                 break
             inherited_lock = None
@@ -58,16 +56,13 @@ def run_worker(root: Path) -> list[DrainResult]:
     return results
 
 
-def _watch(root: Path, private: LocalStore, deadline: float) -> bool:
-    """Capture what is over, then wait for the next session's end or a hook event. Return False if none is open."""
-    swept = run_in_workspace(root, lambda ws: sweep(ws, detect_machine(), idle_minutes=IDLE_MINUTES))
-    if not swept.waiting:
-        return False
-    while time.monotonic() < deadline and not _is_due(private):
-        if any(is_over(session, clock.now()) for session in swept.waiting):
-            break
+def _wait_for_open(waiting: Sequence[OpenSession], private: LocalStore, deadline: float) -> bool:
+    """Wait until one of the open sessions is over or a hook event is due. Return False if neither comes in time."""
+    while waiting and time.monotonic() < deadline:
+        if _is_due(private) or any(is_over(session, clock.now()) for session in waiting):
+            return True
         time.sleep(_POLL_SECONDS)
-    return True
+    return False
 
 
 def _take_inherited_lock(root: Path) -> AbstractContextManager[object] | None:
@@ -94,10 +89,11 @@ def drain_and_sweep(root: Path, *, idle_minutes: int) -> SweepResult:
     return result
 
 
-def _run_rounds(root: Path, private: LocalStore, deadline: float) -> list[DrainResult]:
+def _run_rounds(root: Path, private: LocalStore, deadline: float, *, is_watching: bool) -> list[DrainResult]:
     results: list[DrainResult] = []
+    run_round = partial(_run_round, deadline=deadline, private=private, is_watching=is_watching)
     while time.monotonic() < deadline:
-        results.append(run_in_workspace(root, lambda ws: _run_round(ws, deadline, private), create=True))
+        results.append(run_in_workspace(root, run_round, create=True))
         due = results[-1].next_due
         if not due or datetime.fromisoformat(due).timestamp() - time.time() > _MAX_WAIT_SECONDS:
             break
@@ -111,12 +107,13 @@ def _is_due(private: LocalStore) -> bool:
     return any(event.not_before <= moment for event in HookQueue(private).list_pending())
 
 
-def _run_round(ws: Workspace, deadline: float, private: LocalStore) -> DrainResult:
+def _run_round(ws: Workspace, *, deadline: float, private: LocalStore, is_watching: bool) -> DrainResult:
     result = drain(ws, detect_machine(), should_continue=lambda: time.monotonic() < deadline)
-    if result.started:
+    if result.started or is_watching:
         swept = sweep(ws, detect_machine(), idle_minutes=IDLE_MINUTES)
         result.outcomes.update({CAPTURED: len(swept.captured)} if swept.captured else {})
         result.put_off += swept.failed
+        result.waiting += swept.waiting if is_watching else []
     if ws.embedding is not None:
         _embed(ws, ws.embedding, deadline, private, result)
     return result

@@ -25,7 +25,7 @@ def command(root: Path, as_json: bool) -> int:
     """
     suppress_hooks()
     rounds = run_worker(root)
-    if rounds and rounds[-1].left_open:
+    if rounds and rounds[-1].waiting:
         start_worker(str(root))
     value = {"rounds": [_as_json(result) for result in rounds]}
     return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)

@@ -133,9 +133,10 @@ class Telemetry:
         sql = "update seen set captured_size = ? where harness = ? and agent_id = ? and session_id = ?"
         self._execute(sql, (size, session.harness, session.agent_id, session.session_id))
 
-    def list_seen_sessions(self) -> list[SeenSession]:
-        """Return every session known from hooks, oldest event first."""
-        rows = self._execute("select * from seen order by at, harness, agent_id, session_id")
+    def list_seen_sessions(self, token: str | None = None) -> list[SeenSession]:
+        """Return the sessions known from hooks, those of a token or all, oldest event first."""
+        condition, values = ("where session_token = ?", (token,)) if token else ("", ())
+        rows = self._execute(f"select * from seen {condition} order by at, harness, agent_id, session_id", values)
         return [SeenSession(*row) for row in rows]
 
     def record_import(self, agent_id: str, source: tuple[str, str, str], stamp: str, token: str) -> None:

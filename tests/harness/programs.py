@@ -10,13 +10,6 @@ from typing import Any
 
 from tests.harness.sandbox import PROGRAMS, Sandbox
 
-LISTED = {
-    line.split()[0]: line.split()[1]
-    for line in (Path(__file__).with_name("programs.txt")).read_text(encoding="utf-8").splitlines()
-    if line and not line.startswith("#")
-}
-"""By harness: the npm package and the version that is installed and run."""
-
 
 def write(path: Path, content: Any) -> None:
     """Write a file of settings: text as it is, anything else as JSON."""

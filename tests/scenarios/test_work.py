@@ -120,8 +120,8 @@ def test_a_signal_that_comes_after_the_last_look_is_worked_off(tmp_path: Path) -
     root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
     rounds = working_process._run_rounds
 
-    def looked(*arguments: Any) -> list[DrainResult]:
-        done = rounds(*arguments)
+    def looked(*arguments: Any, **named: Any) -> list[DrainResult]:
+        done = rounds(*arguments, **named)
         if len(list_captured(root)) == 0:
             enqueue_in_process(root, make_end_payload(path))
         return done

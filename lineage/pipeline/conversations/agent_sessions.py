@@ -39,7 +39,7 @@ class ResumeTarget:
 def find_resume_target(ws: Workspace, reference: str) -> ResumeTarget:
     """Return the session with this id, key, token or prefix. Raise NotFoundError for none and for several."""
     row = resolve_session(ws, reference)
-    seen = next((seen for seen in ws.telemetry.list_seen_sessions() if seen.session_token == row.session_token), None)
+    seen = next(iter(ws.telemetry.list_seen_sessions(row.session_token)), None)
     stem = ws.documents.claims.get_stem(row.session_token)
     manifest = ws.documents.manifests.get(stem) if stem else None
     return ResumeTarget(

@@ -34,6 +34,7 @@ from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage
 _MAX_ATTEMPTS = 5
 _FIRST_DELAY_MS = 15_000
 _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made this one from the records."
+_NOT_YET = "9998-12-31T00:00:00.000Z"
 _WORDLESS = "a session without a word"
 IDLE_MINUTES = 10
 _SHARED_PROCESSES = frozenset({"codex", "cursor", "goose", "openclaw", "opencode"})
@@ -47,7 +48,7 @@ class DrainResult:
     `outcomes` counts captures by status, `ignored` payloads by reason. `put_off` and `given_up` are (event, reason).
     `next_due` is the time of the next retry, canonical UTC. `started` means that a session began: time to sweep. `left`
     counts events out of time, `unkept` lost checkpoints by reason; `embedded` counts passages, `unembedded` says why
-    not more. `left_open`: there are sessions that a fresh worker has to watch.
+    not more. `waiting`: sessions that are open, which a worker watches.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -60,7 +61,7 @@ class DrainResult:
     unkept: Counter[str] = field(default_factory=Counter)
     embedded: int = 0
     unembedded: str = ""
-    left_open: bool = False
+    waiting: list["OpenSession"] = field(default_factory=list)
 
 
 def drain(
@@ -153,9 +154,8 @@ def _handle_session_end(
 
 def _had_turn(ws: Workspace, event: HookEvent, payload: HookPayload) -> bool:
     """Return whether a hook told of a turn of this session."""
-    token = payload.identity(event.agent).token
-    told = (seen.event for seen in ws.telemetry.list_seen_sessions() if seen.session_token == token)
-    return any(name != hook_formats.SESSION_START for name in told)
+    told = ws.telemetry.list_seen_sessions(payload.identity(event.agent).token)
+    return any(seen.event != hook_formats.SESSION_START for seen in told)
 
 
 def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> CaptureResult:
@@ -348,5 +348,5 @@ def _capture_session(ws: Workspace, seen: SeenSession, path: Path, size: int, do
 def _read_mtime(path: Path) -> str:
     try:
         return from_epoch(path.stat().st_mtime)
-    except FileNotFoundError:  # deleted just now: the capture says so
-        return "1970-01-01T00:00:00.000Z"
+    except FileNotFoundError:  # deleted just now: the next sweep counts it
+        return _NOT_YET
