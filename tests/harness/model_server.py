@@ -289,6 +289,12 @@ PROTOCOLS = (
 )
 
 
+def read_request(path: str, body: dict[str, Any]) -> Asked | None:
+    """Return what a request asks, in the one shape; None for one of no protocol that is spoken here."""
+    readers = (read for pattern, read, _ in PROTOCOLS if pattern.search(path.partition("?")[0]))
+    return next((read(body) for read in readers), None)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     requests: Path

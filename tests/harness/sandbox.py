@@ -22,7 +22,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from tests.harness.model_server import Asked, read_request
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv" / "harnesses"  # scripts/environment harnesses fills it
@@ -157,10 +158,11 @@ class Sandbox:
         """Run lineage's own command line."""
         return self.run("lineage", *arguments, stdin=stdin)
 
-    def asked(self) -> list[dict[str, Any]]:
-        """Return the bodies of the requests that the model was sent so far."""
-        lines = self.requests.read_text(encoding="utf-8").splitlines()
-        return [request["body"] for request in map(json.loads, lines) if request["body"]]
+    def asked(self) -> list[Asked]:
+        """Return what the model was asked so far."""
+        lines = map(json.loads, self.requests.read_text(encoding="utf-8").splitlines())
+        requests = (read_request(line["path"], line["body"]) for line in lines)
+        return [asked for asked in requests if asked]
 
 
 class Terminal:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness import model_server
+from tests.harness.model_server import LINEAGE_BLOCK, Asked
 from tests.harness.programs import PROGRAMS_BY_NAME, Program, why_not
 from tests.harness.sandbox import Run, Sandbox, Terminal, find_homes
 
@@ -69,22 +69,6 @@ class Life:
         assert run.status == 0, f"lineage {' '.join(words)} → {run.status}\n{run.output}"
         return run.output
 
-    def conversation_of(self, body: dict[str, Any]) -> list[model_server.Message]:
-        """Return a request's messages, in one shape for all protocols."""
-        return self.read(body).messages
-
-    def tools_of(self, body: dict[str, Any]) -> list[str]:
-        """Return the names of the tools in a request."""
-        return list(self.read(body).tools)
-
-    def read(self, body: dict[str, Any]) -> model_server.Asked:
-        """Return a request in one shape for all protocols."""
-        for key, read in (("contents", model_server.read_gemini), ("input", model_server.read_responses)):
-            if key in body:
-                return read(body)
-        is_anthropic = "system" in body or any("input_schema" in tool for tool in body.get("tools") or [])
-        return (model_server.read_anthropic if is_anthropic else model_server.read_chat)(body)
-
 
 def captured(life: Life) -> None:
     """A session with a tool call is captured whole and in order within 15 s of the end of its process."""
@@ -115,10 +99,7 @@ def told_at_start(life: Life) -> None:
     before = len(life.sandbox.asked())
     life.say("SAY(The second one was here.)")
     assert life.wait_for(lambda: len(life.sessions()) == 2)
-    requests = ["\n".join(said.text for said in life.conversation_of(body)) for body in life.sandbox.asked()[before:]]
-    blocks = [block[0] for text in requests if (block := model_server.LINEAGE_BLOCK.search(text))]
-    assert blocks, f"none of {len(requests)} requests holds the block"
-    assert "berth nine" in blocks[-1], blocks[-1]
+    assert "berth nine" in find_blocks(life.sandbox.asked()[before:])[-1]
     newest = life.files("transcript")[-1].read_text(encoding="utf-8")
     assert "lineage-context" not in newest, newest
     assert "berth nine" not in newest[newest.index("\n---\n") :], newest
@@ -150,14 +131,10 @@ def mcp(life: Life) -> None:
     before = len(life.sandbox.asked())
     # some harnesses send their first request before they have asked a server for its tools
     life.say('RUN(sleep 3) CALL(search {"query": "berth nine"}) SAY(It was found.)')
-    tools = {name for body in life.sandbox.asked()[before:] for name in life.tools_of(body)}
+    requests = life.sandbox.asked()[before:]
+    tools = {name for asked in requests for name in asked.tools}
     assert any("lineage" in name for name in tools), sorted(tools)
-    results = [
-        message.text
-        for body in life.sandbox.asked()[before:]
-        for message in life.conversation_of(body)
-        if message.kind == "result"
-    ]
+    results = [said.text for asked in requests for said in asked.messages if said.kind == "result"]
     assert any("berth nine" in text for text in results), results
 
 
@@ -185,13 +162,13 @@ def compacted(life: Life) -> None:
     terminal.read(3)
     asked = len(life.sandbox.asked())
     type_prompt(terminal, "Behind the compaction.")
-    bodies = [json.dumps(body, ensure_ascii=False) for body in life.sandbox.asked()[asked:]]
+    behind = life.sandbox.asked()[asked:]
     terminal.type(life.program.leave)
     terminal.wait()
     assert life.wait_for(lambda: len(life.files("compaction")) == before + 1), life.sandbox.lineage("status").output
     time.sleep(2)
     assert len(life.files("compaction")) == before + 1
-    assert any("lineage-context" in body and "berth nine" in body for body in bodies), len(bodies)
+    assert "berth nine" in find_blocks(behind)[-1]
 
 
 def silent(life: Life) -> None:
@@ -227,6 +204,14 @@ def uninstalled(life: Life) -> None:
     for path, content in life.sandbox.settings.items():
         if path.read_bytes() != content:
             assert b'"hook"' not in path.read_bytes(), path
+
+
+def find_blocks(requests: list[Asked]) -> list[str]:
+    """Return lineage's block of each request that holds one; there has to be one."""
+    texts = ("\n".join(said.text for said in asked.messages) for asked in requests)
+    blocks = [block[0] for text in texts if (block := LINEAGE_BLOCK.search(text))]
+    assert blocks, f"none of {len(requests)} requests holds the block"
+    return blocks
 
 
 def open_terminal(life: Life) -> Terminal:
