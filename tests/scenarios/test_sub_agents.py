@@ -220,7 +220,7 @@ def test_one_of_them_can_be_removed_alone(lineage: LineageCommand, history: Path
     assert (named, lineage("verify").code) == ([], 0)
 
 
-@pytest.mark.parametrize("position", [1, 4, 9, 16, 24, 30])
+@pytest.mark.parametrize("position", [4, 16, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 9, 24, 30))])
 def test_a_removal_that_is_cut_off_is_finished(
     lineage: LineageCommand, history: Path, position: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

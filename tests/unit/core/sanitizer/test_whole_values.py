@@ -113,7 +113,7 @@ UNQUOTED = {
 
 
 @pytest.mark.parametrize("kind", LONG_TOKENS)
-@pytest.mark.parametrize("size", [300, 999, 1000, 1200, 5000, 100_000])
+@pytest.mark.parametrize("size", [300, 999, 1000, 1200, 5000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_token_of_any_length_is_masked_whole(kind: str, size: int) -> None:
     """Fails where a value is read no further than values mostly go, or judged by what any long text has somewhere."""
     random = Random(size)
