@@ -123,7 +123,8 @@ class _Reader(Collector):
             case "user" if record.get("isCompactSummary"):
                 text = self._text(record["message"]["content"])
                 at = to_utc_or_none(record.get("timestamp"))
-                self.compactions.append(CompactionRecord(text, len(self.buffer), at, self.trigger))
+                summary = records.unwrap_summary(text)
+                self.compactions.append(CompactionRecord(summary, len(self.buffer), at, self.trigger))
                 self.trigger = None
                 yield Turn(SYSTEM, text, name="compaction")
             case "user":

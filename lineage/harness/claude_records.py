@@ -61,6 +61,17 @@ _WRAPPERS = (
     "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
     "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", INTERRUPTED, "Tool loaded.",
 )  # fmt: skip
+# What Claude Code puts round a compaction's summary: words to the model, others for its hook than in its file.
+_THOUGHTS = re.compile(r"\A\s*<analysis>.*?</analysis>", re.DOTALL)
+_TAGGED = re.compile(r"<summary>(.*)</summary>", re.DOTALL)
+_HEAD = re.compile(
+    r"\AThis session is being continued from a previous conversation.*\n+"
+    r"(?:<system-reminder>\n<tools-used-before-summary>[\s\S]*?</system-reminder>\n+)?(?:Summary:\n)?"
+)
+_ORDERS = re.compile(
+    r"(?:\n+(?:If you need specific details from before compaction|(?:Please c|C)ontinue the conversation from where"
+    r"|Recent messages are preserved|The messages after this summary are the most recent).*)+\s*\Z"
+)
 SUB_AGENTS = "subagents"
 AGENT_PREFIX = "agent-"
 _HEAD_RECORDS = 5  # of an older sub-agent's file, one of which names its session
@@ -158,6 +169,19 @@ def is_prompt(record: dict[str, Any], text: str) -> bool:
 def is_plan(record: dict[str, Any], text: str) -> bool:
     """Return whether a prompt hands the agent's own plan back to it, once the person has accepted it."""
     return bool(as_string(record.get("planContent"))) or text.startswith(_PLAN)
+
+
+def unwrap_summary(text: str) -> str:
+    r"""Return a compaction's summary without the harness's words to the model: from hook and file the same text.
+
+    >>> unwrap_summary("<analysis>Hm.</analysis>\n<summary>\nThe tide is 42.\n</summary>")
+    'The tide is 42.'
+    """
+    text = _THOUGHTS.sub("", text)
+    if tagged := _TAGGED.search(text):
+        text = tagged[1]
+    text = _ORDERS.sub("", _HEAD.sub("", text.lstrip(), count=1))
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def parse_command(text: str) -> str:

@@ -5,11 +5,12 @@ name. The other forms are those of `lineage.harness.hook_formats`. (harnesses.md
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base.naming import Identity
 from lineage.harness import hook_formats as formats
+from lineage.harness.claude_records import unwrap_summary
 
 OTHER_HARNESS = "another harness's"
 NO_EVENT = "no event"
@@ -66,7 +67,10 @@ def _parse(harness: str, payload: Mapping[str, Any]) -> HookPayload | str:
         return formats.SUB_AGENT
     if name in hook_format.ignored_events:
         return hook_format.ignored_events[name]
-    return _build_payload(hook_format, hook_format.events.get(name, formats.OTHER), payload)
+    result = _build_payload(hook_format, hook_format.events.get(name, formats.OTHER), payload)
+    if harness == "claude-code" and isinstance(result, HookPayload) and result.summary:
+        return replace(result, summary=unwrap_summary(result.summary))
+    return result
 
 
 def _build_payload(hook_format: formats.HookFormat, event: str, payload: Mapping[str, Any]) -> HookPayload | str:

@@ -256,6 +256,69 @@ def test_a_compaction_that_no_hook_told_of_is_kept_at_the_end_and_one_that_was_t
     assert ["Worded otherwise." in artifact.body for artifact in list_captured(told, "compaction")] == [True]
 
 
+SUMMARY = "1. Goal: the berths.\n\n2. Done: berth nine is booked."
+RECORD = f"""\
+This session is being continued from a previous conversation that ran out of context. The summary below covers it.
+
+<system-reminder>
+<tools-used-before-summary>Bash</tools-used-before-summary>
+</system-reminder>
+Summary:
+{SUMMARY}
+
+If you need specific details from before compaction (like exact code), read the full transcript at: /h/s-1.jsonl
+Continue the conversation from where it left off without asking the user any further questions. Resume directly.
+
+The messages after this summary are the most recent messages from before compaction, kept verbatim."""
+HOOK = f"<analysis>\nThe user wants a berth.\n</analysis>\n\n\n<summary>\n{SUMMARY}\n</summary>"
+
+
+@pytest.mark.parametrize("first", ["hook", "record", "neither"])
+def test_a_compaction_of_hook_and_transcript_is_one(tmp_path: Path, first: str) -> None:
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Book a berth.")
+
+    def signal() -> None:
+        enqueue_in_process(
+            root, make_payload("PostCompact", "s-1", transcript_path=str(path), compact_summary=HOOK, trigger="manual")
+        )
+        run_worker(root)
+
+    if first == "hook":
+        signal()
+    append_transcript(path, "A late word before the summary.")
+    with path.open("a", encoding="utf-8") as file:
+        message = {"role": "user", "content": RECORD}
+        file.write(json.dumps({"type": "user", "uuid": "c-1", "isCompactSummary": True, "message": message}) + "\n")
+    append_transcript(path, "Pay for it, too.")
+    if first == "record":
+        signal()
+    for words in ("", "And the crane."):  # an end, and another one behind a resumption
+        if words:
+            append_transcript(path, words)
+        enqueue_in_process(root, make_end_payload(path))
+        run_worker(root)
+    program = [sys.executable, "-m", "lineage", "--workspace", str(root), "import", "claude-code", str(path)]
+    assert subprocess.run(program, env=build_environment(), check=False, capture_output=True).returncode == 0
+    (artifact,) = list_captured(root, "compaction")
+    assert artifact.body.endswith(f"# {artifact.title}\n\n{SUMMARY}\n")
+    assert len(list_captured(root)) == 2
+
+
+def test_two_compactions_of_the_same_words_are_two(tmp_path: Path) -> None:
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Book a berth.")
+    for number, words in enumerate(("Pay for it, too.", "And the crane.")):
+        with path.open("a", encoding="utf-8") as file:
+            message = {"role": "user", "content": RECORD}
+            record = {"type": "user", "uuid": f"c-{number}", "isCompactSummary": True, "message": message}
+            file.write(json.dumps(record) + "\n")
+        enqueue_in_process(root, make_payload("PostCompact", "s-1", transcript_path=str(path), compact_summary=HOOK))
+        run_worker(root)
+        append_transcript(path, words)
+    enqueue_in_process(root, make_end_payload(path))
+    run_worker(root)
+    assert len(list_captured(root, "compaction")) == 2
+
+
 def test_what_no_time_is_left_for_is_the_next_worker_s(tmp_path: Path) -> None:
     root = tmp_path / "w"
     for number in range(3):

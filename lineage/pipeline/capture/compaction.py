@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any
 
 from lineage.core.base import naming
-from lineage.core.capture.capture import Capture
+from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format import transcript
@@ -38,7 +38,8 @@ def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResul
         return sessions.refuse_removed(request.token)
     source = sessions.follow_parent(ws, source)
     # The turns before the transcript's own record of the compaction; without a record, all turns so far.
-    count = next((turns for summary, turns in source.compactions if summary == source.summary), len(source.turns))
+    before = (turns for summary, turns in reversed(source.compactions) if summary == source.summary)
+    count = next(before, len(source.turns))
     watermark = Watermark(count, source.turns[count - 1].id if count else None, ws.rules.version)
     narration = _narrate(ws, request, source, watermark)  # before the lock: a model may take a minute
     with sessions.locked_session(ws, request.token, source, is_end=False) as (session, finished):
@@ -172,25 +173,45 @@ def capture_recorded_compactions(
     """Keep each of the session's own compactions, at its recorded time, else at `at` (canonical UTC).
 
     `payload` is that of the session's end. A compaction that was kept from its signal is not kept again, even if the
-    harness words it differently. Those that a fork inherited stay its parent's.
+    harness words it differently, or recorded it at another place. Those that a fork inherited stay its parent's.
     """
     session = sessions.load_session(ws, token)
     paths = (naming.artifact_path(stem, naming.COMPACTION) for stem in session.compactions)
-    captured_positions = {artifact.watermark[0] for path in paths if (artifact := ws.documents.artifacts.get(path))}
+    captured = [artifact for path in paths if (artifact := ws.documents.artifacts.get(path))]
     first = _find_first_own_turn(ws, session, capture)
     own = [record for record in capture.compactions if record.turns_before >= first]
     readable = [record for record in own if record.summary and record.summary.strip()]
     statuses = []
-    for record in readable:
-        before = capture.turns[: record.turns_before]
-        # Thoughts that the transcript leaves out have no number.
-        visible = [turn for turn in before if ws.settings.transcript.thinking or not turn.thinking]
-        if captured_positions & {len(visible), count_format_1_turns(visible)}:
-            continue
+    for record in _drop_captured(ws, readable, captured, capture):
         values = {"summary": record.summary, "trigger": record.trigger, "captured_at": record.at or at}
         request = parse_request(COMPACTION, {**payload, **values}, agent_id=None, now=ws.now)
         statuses.append(capture_compaction(ws, request).status)
     return RecordedCompactionCounts(statuses.count(sessions.CAPTURED), len(own) - len(readable))
+
+
+def _drop_captured(
+    ws: Workspace, records: Sequence[CompactionRecord], captured: list[Artifact], capture: Capture
+) -> list[CompactionRecord]:
+    """Return the records of which there is no artifact: each artifact stands for one record, by place, else by text."""
+    left = []
+    for record in records:
+        before = capture.turns[: record.turns_before]
+        # Thoughts that the transcript leaves out have no number.
+        visible = [turn for turn in before if ws.settings.transcript.thinking or not turn.thinking]
+        positions = {len(visible), count_format_1_turns(visible)}
+        if same := [artifact for artifact in captured if artifact.watermark[0] in positions]:
+            captured = [artifact for artifact in captured if artifact not in same]
+        else:
+            left.append(record)
+    sanitizer = ws.build_sanitizer()
+    for record in tuple(left):
+        summary = sanitizer.sanitize((record.summary or "").strip())
+        for artifact in captured:
+            if render_compaction_body(summary, artifact.title, artifact.manifest_path) == artifact.body:
+                captured.remove(artifact)
+                left.remove(record)
+                break
+    return left
 
 
 def _find_first_own_turn(ws: Workspace, session: sessions.Session, capture: Capture) -> int:
