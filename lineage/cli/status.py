@@ -117,7 +117,8 @@ def _print_embedding(state: dict[str, Any]) -> None:
         return
     where = f" at {state['endpoint']}" if state["endpoint"] else ""
     left = f", {pluralize(state['files_left'], 'file')} left" if state["files_left"] else ""
-    kept = f"{pluralize(state['passages'], 'passage')} in {state['vectors']}"
+    total = f" of {state['passages_in_all']}" if state["passages_in_all"] else ""
+    kept = f"vectors for {state['passages']}{total} passages in {state['vectors']}"
     print_text(f"embedding  {state['model'] or 'none'}{where}: {kept}{left}")
     if state["problem"]:
         print_text(f"  {state['problem']}")

@@ -39,6 +39,7 @@ class Hit:
 
     `turns` are the first and last turn of a transcript's passage, `title` and `outcome` those of the session, else
     None. An entry of a book has the kind `entry` and is in `entry`; its session is that of its origin, if any.
+    `of_tools`: the passage is what tools were given or gave, which has no vector.
     """
 
     session_id: str | None
@@ -55,6 +56,7 @@ class Hit:
     outcome: str | None
     turns: tuple[int, int] | None = None
     entry: EntryRow | None = None
+    of_tools: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of the hit but its entry; its snippet without marks."""
@@ -79,6 +81,11 @@ class RankedRow(NamedTuple):  # a search makes thousands
     at: str
     path: str
     key: str
+
+    @property
+    def of_tools(self) -> bool:
+        """Return whether the row is a passage of what tools were given or gave."""
+        return self.number > 0 and self.number % MAX_PASSAGES >= MAX_OF_KIND
 
 
 KIND_WEIGHT = f"case when {{}} % {MAX_PASSAGES} >= {MAX_OF_KIND} then {{}} else 1.0 end"
@@ -236,7 +243,7 @@ class SqliteTextSearch(SqliteVocabulary):
             entry = books.decode_entry(values)
             return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
         columns = self.connection.execute(_SELECT_ARTIFACT, (row.number,)).fetchone()
-        return build_session_hit(columns, row.score, snippet, fts_rows.parse_turn_range(turns))
+        return build_session_hit(columns, row, snippet, fts_rows.parse_turn_range(turns))
 
     def _load_snippet(self, expression: str, number: int) -> tuple[str, str]:
         """Return a row's snippet and its passage's turns, none for a match outside of the body."""
@@ -249,13 +256,14 @@ class SqliteTextSearch(SqliteVocabulary):
         return snippet
 
 
-def build_session_hit(columns: Sequence[Any], score: float, snippet: str, turns: tuple[int, int] | None) -> Hit:
-    """Return the hit of an artifact, given its `HIT_COLUMNS`."""
+def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turns: tuple[int, int] | None) -> Hit:
+    """Return the hit of an artifact's passage, given the artifact's `HIT_COLUMNS`."""
     *origin, path, project, at, sentence, title, ask, outcome = columns
     session_id, token, agent_id, kind = origin
     shown = build_title(ask or "", outcome or "", title)
     return Hit(
-        session_id, token, agent_id, kind, path, score, snippet, project, at, sentence, shown, outcome, turns
+        session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence, shown, outcome, turns,
+        of_tools=row.of_tools,
     )  # fmt: skip
 
 

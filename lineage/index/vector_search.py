@@ -1,7 +1,8 @@
 """Semantic search: the rows that get vectors, and the results of the nearest vectors.
 
-Rows that search shows to nobody get no vectors: private and trial sessions and their entries, pending and forgotten
-entries. A query's filters and phrases apply as in full-text search.
+What people and agents say gets vectors, and so do summaries and entries; what tools were given and gave is found by its
+words alone. Rows that search shows to nobody get none: private and trial sessions and their entries, pending and
+forgotten entries. A query's filters and phrases apply as in full-text search.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import Filters, Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.index import filter_sql
@@ -38,8 +39,15 @@ _SELECT_ENTRIES, _SELECT_ENTRIES_OF_FILE = (
 )
 _SELECT_PASSAGES = f"""
     select a.source_path, s.rowid % {MAX_PASSAGES}, s.title, s.sentence, s.body from artifacts a
-    join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_PASSAGES - 1}
+    join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_OF_KIND - 1}
     where a.source_path = :path order by s.rowid
+"""
+_COUNT_EMBEDDABLE = f"""
+    select (select count(*) from artifacts a
+            join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_OF_KIND - 1}
+            where a.source_kind != 'manifest' and {filter_sql.build_artifact_condition(Filters())})
+         + (select count(*) from book_entries e
+            where e.shelf != 'pending' and e.hidden = 0 and {filter_sql.build_entry_condition(Filters())})
 """
 _SELECT_ROW_IDS = f"""
     with near as (
@@ -84,6 +92,12 @@ def load_source_versions(index: Index) -> dict[str, str]:
         artifacts = {path: _artifact_version(sha256) for path, sha256 in engine.read_artifact_hashes()}
         books = groupby(engine.read_entries(), key=lambda row: row.path)
         return artifacts | {path: _book_version(rows) for path, rows in books}
+
+
+def count_embeddable(index: Index) -> int:
+    """Return the number of texts that get vectors."""
+    with index.open_vector_search() as engine:
+        return engine.count_embeddable()
 
 
 def is_current(index: Index, source: VectorSource) -> bool:
@@ -138,6 +152,10 @@ class EmbeddableTexts(Protocol):
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
         """Return the passages of an artifact."""
         return (EmbeddableRow(*row) for row in self._read(_SELECT_PASSAGES, path))
+
+    def count_embeddable(self) -> int:
+        """Return the number of visible passages of what is said, and of visible entries."""
+        return int(next(iter(self._read(_COUNT_EMBEDDABLE, None)))[0])
 
     def _read(self, statement: str, path: str | None) -> Iterable[Any]:
         """Return the rows of a statement in SQLite's words."""
@@ -208,8 +226,8 @@ def _build_embedding_text(row: EmbeddableRow) -> EmbeddingText:
 
 
 def _artifact_version(sha256: str) -> str:
-    # The schema's version stands for the way a text is split into passages.
-    return f"{VERSION}-{sha256}"
+    # The schema's version stands for the way a text is split into passages, the word for those that get vectors.
+    return f"prose-{VERSION}-{sha256}"
 
 
 def _book_version(rows: Iterable[EmbeddableRow]) -> str:

@@ -3,6 +3,7 @@
 Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors whatever is installed. (format: Removal)
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,6 +89,12 @@ class VectorFile(Vectors):
         with self._transaction() as connection:
             incomplete = {path: "" for (path,) in connection.execute("select distinct path from passages")}
             return incomplete | dict(connection.execute("select path, version from sources"))
+
+    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
+        """Return those of the files that have no vectors, or not all of them."""
+        wanted = set(paths)
+        sql = "select path from sources where path in (select value from json_each(?))"
+        return wanted.difference(path for (path,) in self._query(sql, (json.dumps(sorted(wanted)),)))
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         """Return the places in a file that have vectors, each with the hash of its text."""

@@ -96,6 +96,9 @@ class Vectors(Protocol):
         Waits for a `store` in progress: after deleting rows, the caller sees every vector made from them.
         """
 
+    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
+        """Return those of the files that have no vectors, or not all of them."""
+
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         """Return the places in a file that have vectors, each with the hash of its text."""
 
@@ -136,6 +139,9 @@ class EmbeddedTexts(TextSearchEngine, Protocol):
 
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
         """Return the passages of an artifact in order, visible or not."""
+
+    def count_embeddable(self) -> int:
+        """Return the number of visible passages of what is said, and of visible entries."""
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`: (index of the neighbor, row's number, row)."""

@@ -81,6 +81,21 @@ def test_what_search_shows_to_nobody_has_no_text(shown: Index) -> None:
         assert not vector_search.is_current(shown, VectorSource(path, versions[NOTES]))
 
 
+def test_what_tools_gave_has_no_text_and_is_not_counted(shown: Index) -> None:
+    count = vector_search.count_embeddable(shown)
+    assert count == 3  # the texts that the test before this one finds
+    turns = [Turn("user", "cherries", AT, id="t-0000000001", number=1),
+             Turn("tool", "melons " * 400, AT, name="Bash", id="t-0000000002", number=2)]  # fmt: skip
+    add(shown, document := make_artifact(naming.TRANSCRIPT, "tools", body=transcript.render_turns("[[l]]", turns)))
+    texts = [text.text for text in vector_search.load_embedding_texts(shown, document.path)]
+    assert ("cherries" in "".join(texts), "melons" in "".join(texts)) == (True, False)
+    assert vector_search.count_embeddable(shown) == count + len(texts)
+    (hit,) = shown.search(parse_query("melons"), None, limit=5)
+    assert hit.of_tools
+    (hit,) = shown.search(parse_query("cherries"), None, limit=5)
+    assert not hit.of_tools
+
+
 def test_the_version_of_a_file_changes_with_what_it_says(shown: Index) -> None:
     for path, version in vector_search.load_source_versions(shown).items():
         assert vector_search.is_current(shown, VectorSource(path, version))

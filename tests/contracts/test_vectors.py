@@ -63,6 +63,13 @@ def test_what_is_needed_is_installed_here(vectors: Vectors) -> None:
     assert vectors.find_missing_modules() == []
 
 
+def test_a_file_is_incomplete_until_all_of_it_has_vectors(vectors: Vectors) -> None:
+    assert vectors.find_incomplete([ONE.path, TWO.path]) == {ONE.path, TWO.path}
+    store(vectors, placed(ONE, 0, 1, 0, 0), placed(TWO, 0, 0, 0, 1), settled=(TWO,))
+    assert vectors.find_incomplete([ONE.path, TWO.path, "memory/%25'.md"]) == {ONE.path, "memory/%25'.md"}
+    assert vectors.find_incomplete([]) == set()
+
+
 def test_the_nearest_come_first(vectors: Vectors) -> None:
     store(vectors, placed(ONE, 0, 1, 0, 0), placed(ONE, 1, 1, 1, 0), placed(TWO, 0, 0, 0, 1))
     found = list(vectors.find_nearest(quantize([1, 0.1, 0]), 2))

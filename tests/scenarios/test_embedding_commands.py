@@ -66,7 +66,7 @@ def test_from_configuration_to_results(lineage: LineageCommand, configured: Path
     state = lineage("status", "--json").json["embedding"]
     assert (state["model"], state["endpoint"], state["files_left"]) == ("openai:m-1", "127.0.0.1", 0)
     shown = lineage("status").out
-    assert f"openai:m-1 at 127.0.0.1: {state['passages']} passages in .lineage/vectors.db" in shown
+    assert f"openai:m-1 at 127.0.0.1: vectors for {state['passages']} of {state['passages']} passages in" in shown
     assert KEY not in shown + json.dumps(state)
 
 

@@ -18,7 +18,7 @@ import pytest
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.database.postgres import Postgres
 from lineage.errors import ExtraMissing, InvalidInput
-from lineage.index import Hit
+from lineage.index import Hit, vector_search
 from lineage.index.postgres.pgvector import PgVectors
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
@@ -304,6 +304,32 @@ def test_a_model_whose_vectors_grow_longer_embeds_anew(ws: Workspace, served: Em
     while embed_pending(ws).embedded:
         pass
     assert semantic(ws, "boat", limit=3)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.7, 0.99])
+def test_while_vectors_are_young_what_words_find_first_stays_on_top(
+    tmp_path: Path, served: EmbeddingServer, share: float
+) -> None:
+    """The error stands in a tool's output, which gets no vector; the others talk about the same in prose."""
+    asked = "ECONNRESET 0x5f3a while the boat was moored"
+    output = {"role": "tool", "name": "Bash", "text": "ECONNRESET 0x5f3a", "at": "2026-11-20T10:05:00Z", "id": "r9"}
+    with open_embedding_workspace(tmp_path / "vault", served) as ws:
+        for number in range(24):
+            end_session(ws, f"s-{number:02}", transcript=make_turns(f"Where is boat {number} moored?", "At the pier."))
+        end_session(ws, "s-error", transcript=[*make_turns("It failed.", "I see."), output])
+        alone = sessions(search(ws, asked, "default", 10, mode=LEXICAL))
+        total = vector_search.count_embeddable(ws.index)
+        embed_pending(ws, max_passages=max(1, int(share * total)))
+        found = search(ws, asked, "default", 10)
+        assert (found.mode, alone[0]) == (HYBRID, "s-error")
+        assert "s-error" in sessions(found)[:3]
+        assert ws.vectors
+        count = ws.vectors.count_passages()
+        expected = [f"vectors for {count} of {total} passages"] if count < total else []
+        assert (count < total or share > 0.9, [note.partition(";")[0] for note in found.notes]) == (True, expected)
+        while embed_pending(ws).embedded:
+            pass
+        assert search(ws, asked, "default", 10).notes == ()
 
 
 @pytest.mark.parametrize("mode", [None, SEMANTIC, HYBRID])

@@ -151,6 +151,12 @@ class PgVectors(Vectors):
             # A version of the second half replaces the "" of the first.
             return dict(self._execute(_SELECT_SOURCES)) if self.exists else {}
 
+    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
+        """Return those of the files that have no vectors, or not all of them."""
+        wanted = set(paths)
+        rows = self._query("select path from {at}.sources where path = any(%s::text[])", (sorted(wanted),))
+        return wanted.difference(path for (path,) in rows)
+
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         """Return the places in a file that have vectors, each with the hash of its text."""
         return dict(self._query("select place, hash from {at}.passages where path = %s", (path,)))

@@ -200,7 +200,7 @@ class PostgresTextSearch:
             entry = books.decode_entry(values)
             return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
         turns, *columns = rest
-        return build_session_hit(columns, row.score, snippet, parse_turn_range(turns if is_body else ""))
+        return build_session_hit(columns, row, snippet, parse_turn_range(turns if is_body else ""))
 
     def _count_queries(self, queries: Sequence[str], limit: int) -> list[int]:
         """Return the number of rows of each query, from one statement. Phrases are counted to `limit`."""

@@ -82,15 +82,17 @@ def embed_pending(
 
 
 def describe_coverage(ws: Workspace) -> dict[str, Any]:
-    """Return the report of `lineage status`: model, passages with vectors, files left, problem, outcomes of calls."""
+    """Return the report of `lineage status`: model, passages with vectors and all, files left, problem, calls."""
     vectors = ws.vectors
     coverage: dict[str, Any] = {"model": None, "endpoint": None, "passages": 0, "files_left": 0, "problem": None}
+    coverage["passages_in_all"] = 0
     coverage["vectors"] = vectors.location if vectors else None
     try:
         coverage["passages"] = vectors.count_passages() if vectors else 0
         if ws.embedding and vectors:
             coverage["endpoint"] = ws.embedding.embedder.host or None
             coverage["model"] = ws.embedding.embedder.model
+            coverage["passages_in_all"] = vector_search.count_embeddable(ws.index)
             coverage["files_left"] = len(_EmbeddingRun(ws, ws.embedding, vectors, EmbedResult()).list_pending())
     except EmbeddingError as error:
         coverage["problem"] = error.reason

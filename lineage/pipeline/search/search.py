@@ -1,10 +1,10 @@
 """Search by words, by meaning, or by both, with fused rankings (format: Commands).
 
 Everything works without vectors: without them, or if the model fails, the hits of the words are the result, and a note
-says so.
+says so. What has no vector, or none yet, is ranked by its words alone, and loses nothing by that.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -24,6 +24,7 @@ MODES = (LEXICAL, SEMANTIC, HYBRID)
 
 SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single first one
 
+_LOWEST_PLACE = 3  # of what the words find first, while vectors are missing
 _EMBED = "run `lineage reindex --embed`"
 _MIN_RANKED, _RANKED_PER_RESULT = 30, 2  # fusion needs rankings longer than its result
 _FIRST_NEAREST = 400  # filters drop passages: if these leave too few results, all passages are looked at
@@ -71,7 +72,9 @@ def search(
     if mode == SEMANTIC:
         return SearchResult(near[:limit], SEMANTIC)
     words = ws.index.search(query, agent_id, limit=depth, by_passage=by_passage)
-    return SearchResult(_fuse(words, near, by_passage=by_passage)[:limit], HYBRID)
+    incomplete = ws.vectors.find_incomplete(hit.path for hit in words) if ws.vectors else set()
+    hits = _fuse(words, near, incomplete, by_passage=by_passage)[:limit]
+    return SearchResult(hits, HYBRID, _describe_coverage(ws) if incomplete else ())
 
 
 def _find_project(ws: Workspace, query: Query) -> Query:
@@ -132,32 +135,61 @@ def _embed_query(ws: Workspace, text: str) -> tuple[Vectors, bytes]:
     return vectors, query_vector
 
 
-def fuse_rankings(rankings: Sequence[Sequence[Key]], smoothing: int = SMOOTHING) -> list[tuple[Key, float]]:
-    """Return every key with its score by reciprocal rank fusion, best first.
+def _describe_coverage(ws: Workspace) -> tuple[str, ...]:
+    embedded = ws.vectors.count_passages() if ws.vectors else 0
+    total = vector_search.count_embeddable(ws.index)
+    return (f"vectors for {embedded:,} of {total:,} passages; {_EMBED}",) if embedded < total else ()
 
-    The score is the sum of 1 / (smoothing + rank) over the rankings with the key; within a ranking only its first place
-    counts. Of equal scores the key of the earlier ranking comes first.
 
-    >>> [key for key, _ in fuse_rankings([["a", "b", "c"], ["c", "a"]])]
+def fuse_rankings(rankings: Sequence[Mapping[Key, int]], smoothing: int = SMOOTHING) -> list[tuple[Key, float]]:
+    """Return every key with its score by reciprocal rank fusion, best first. A ranking gives each key a place from 1.
+
+    The score is the sum of 1 / (smoothing + place) over the rankings with the key. Of equal scores the key of the
+    earlier ranking comes first.
+
+    >>> [key for key, _ in fuse_rankings([{"a": 1, "b": 2, "c": 3}, {"c": 1, "a": 2}])]
     ['a', 'c', 'b']
     """
     scores: dict[Key, float] = {}
     for ranking in rankings:
-        for rank, key in enumerate(dict.fromkeys(ranking), 1):
-            scores[key] = scores.get(key, 0.0) + 1 / (smoothing + rank)
+        for key, place in ranking.items():
+            scores[key] = scores.get(key, 0.0) + 1 / (smoothing + place)
     return sorted(scores.items(), key=lambda item: -item[1])
 
 
-def _fuse(words: Sequence[Hit], near: Sequence[Hit], *, by_passage: bool) -> list[Hit]:
-    by_key: dict[object, Hit] = {}
-    rankings = []
-    for hits in (words, near):
-        keys = _list_keys(hits, by_passage=by_passage)
-        for key, hit in zip(keys, hits, strict=True):
-            # The words come first: their hit of the same passage has the matches marked.
-            by_key.setdefault(key, hit)
-        rankings.append(keys)
-    return [replace(by_key[key], score=score) for key, score in fuse_rankings(rankings)]
+def fuse_with_missing(words: Sequence[Key], near: Sequence[Key], missing: Set[Key]) -> list[tuple[Key, float]]:
+    """Return the fusion of a ranking by words and one by meaning, in which `missing` keys have no vectors, or not all.
+
+    Such a key counts its place among the words for both rankings, unless meaning places it better. While keys are
+    missing, the first of the words comes third at the lowest: those that count twice must not crowd it out.
+
+    >>> [key for key, _ in fuse_with_missing(["young", "b"], ["b", "c"], {"young"})]
+    ['young', 'b', 'c']
+    """
+    by_words, by_meaning = number_places(words), number_places(near)
+    missing = missing & by_words.keys()
+    for key in missing:
+        by_meaning[key] = min(by_words[key], by_meaning.get(key, by_words[key]))
+    fused = fuse_rankings([by_words, by_meaning])
+    first = next((place for place, (key, _) in enumerate(fused, 1) if missing and key == words[0]), 0)
+    if first > _LOWEST_PLACE:
+        key, _ = fused.pop(first - 1)
+        fused.insert(_LOWEST_PLACE - 1, (key, fused[_LOWEST_PLACE - 2][1]))
+    return fused
+
+
+def number_places(ranking: Sequence[Key]) -> dict[Key, int]:
+    """Return the first place of each key in a ranking, from 1."""
+    return {key: place for place, key in enumerate(dict.fromkeys(ranking), 1)}
+
+
+def _fuse(words: Sequence[Hit], near: Sequence[Hit], incomplete: Set[str], *, by_passage: bool) -> list[Hit]:
+    word_keys, near_keys = (_list_keys(hits, by_passage=by_passage) for hits in (words, near))
+    # The words come last: their hit of the same passage has the matches marked.
+    by_key = dict(zip((*reversed(near_keys), *reversed(word_keys)), (*reversed(near), *reversed(words)), strict=True))
+    of_words = zip(word_keys, words, strict=True)
+    missing = {key for key, hit in of_words if hit.of_tools or hit.path in incomplete}
+    return [replace(by_key[key], score=score) for key, score in fuse_with_missing(word_keys, near_keys, missing)]
 
 
 def _list_keys(hits: Sequence[Hit], *, by_passage: bool) -> list[object]:

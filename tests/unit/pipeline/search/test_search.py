@@ -1,12 +1,24 @@
-"""Reciprocal rank fusion: its laws.
+"""Reciprocal rank fusion: its laws, and those of vectors that are missing.
 
-Fails where the sum leaves a ranking out, where a place counts from 0 or twice, and where equals change their order.
+Fails where the sum leaves a ranking out, where a place counts from 0 or twice, and where equals change their order;
+where a key without vectors counts one ranking only, and where those that count twice crowd out the first of the words.
 """
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.pipeline.search.search import SMOOTHING, fuse_rankings
+from lineage.pipeline.search import search
+from lineage.pipeline.search.search import SMOOTHING, fuse_with_missing, number_places
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def fuse_rankings(rankings: Sequence[Sequence[Key]]) -> list[tuple[Key, float]]:
+    return search.fuse_rankings(list(map(number_places, rankings)))
+
 
 RANKINGS = st.lists(st.lists(st.integers(0, 20), max_size=12), max_size=4)
 
@@ -52,3 +64,36 @@ def test_to_be_found_once_more_never_harms(rankings: list[list[int]], key: int) 
 def test_places_count_from_one_and_once() -> None:
     assert fuse_rankings([["a", "a", "b"]]) == [("a", 1 / (SMOOTHING + 1)), ("b", 1 / (SMOOTHING + 2))]
     assert [key for key, _ in fuse_rankings([["a", "b"], ["c", "b"]])] == ["b", "a", "c"]
+
+
+WORDS_AND_MEANING = st.tuples(st.permutations(range(40)), st.permutations(range(60)), st.sets(st.integers(0, 59)))
+
+
+@given(WORDS_AND_MEANING, st.integers(1, 40), st.integers(1, 60))
+def test_what_words_put_first_is_among_three_whatever_has_vectors(
+    given: tuple[Sequence[int], Sequence[int], set[int]], depth: int, reach: int
+) -> None:
+    words, near, embedded = given
+    words = words[:depth]
+    order = [
+        key for key, _ in fuse_with_missing(words, [k for k in near if k in embedded][:reach], {*range(60)} - embedded)
+    ]
+    assert set(words) <= set(order)
+    assert len(order) == len(set(order))
+    if not embedded.issuperset(words):
+        assert order.index(words[0]) < 3
+
+
+@given(st.permutations(range(30)), st.permutations(range(30)))
+def test_without_any_vector_the_words_rank_alone_and_with_all_nothing_is_missing(
+    words: Sequence[int], near: Sequence[int]
+) -> None:
+    assert [key for key, _ in fuse_with_missing(words, [], set(words))] == list(words)
+    assert fuse_with_missing(words, near, set()) == fuse_rankings([words, near])
+
+
+@given(WORDS_AND_MEANING)
+def test_scores_fall_also_where_vectors_are_missing(given: tuple[Sequence[int], Sequence[int], set[int]]) -> None:
+    words, near, embedded = given
+    scores = [score for _, score in fuse_with_missing(words, [k for k in near if k in embedded], {*words} - embedded)]
+    assert scores == sorted(scores, reverse=True)
