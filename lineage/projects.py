@@ -38,6 +38,17 @@ def identify_folder(folder: str | None) -> "tuple[str | None, str | None]":
         return folder, None
 
 
+def find_subfolder(folder: str | None) -> str:
+    """Return the path of a folder below the root of its checkout, "" at the root and outside of a repository.
+
+    Never raises. Of a removed worktree's folder it is the part that the repository has as well.
+    """
+    try:
+        return _find_subfolder(folder) if folder and os.path.isabs(folder) else ""
+    except (OSError, ValueError):
+        return ""
+
+
 def find_project_key(folder: str) -> str:
     """Return the key of a folder's project."""
     return build_project_key(*identify_folder(folder))
@@ -50,24 +61,41 @@ def _identify(folder: str, clones: int) -> "tuple[str, str | None]":
             return root, None
         folder = root
     real = os.path.realpath(folder)
-    home = os.path.realpath(os.path.expanduser("~"))
-    for root, repository in _find_roots(real):
-        if root != home and has_project(build_project_key(root)):
-            return root, _find_remote(root, repository, clones)
+    for root, repository, _ in _find_roots(real):
+        return root, _find_remote(root, repository, clones)
     return (folder if os.path.dirname(real) == real else real), None
 
 
-def _find_roots(folder: str) -> "Iterator[tuple[str, str]]":
-    """Yield the roots around a folder, the innermost first, each with its repository."""
+def _find_subfolder(folder: str) -> str:
+    if not os.path.isdir(folder):
+        root = strip_worktree(folder)
+        below = folder[len(root) :].replace("\\", "/").strip("/").split("/")
+        # The name of a worktree may have several parts, as its branch has.
+        tails = (below[start:] for start in range(3 if below[0] == ".claude" else 2, len(below)))
+        return next(("/".join(tail) for tail in tails if os.path.isdir(os.path.join(root, *tail))), "")
+    real = os.path.realpath(folder)
+    top = next((top for _, _, top in _find_roots(real)), real)
+    return "" if top == real else os.path.relpath(real, top).replace(os.sep, "/")
+
+
+def _find_roots(folder: str) -> "Iterator[tuple[str, str, str]]":
+    """Yield the roots of projects around a folder, the innermost first, each with its repository and its checkout."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    for root, repository, checkout in _find_checkouts(folder):
+        if root != home and has_project(build_project_key(root)):
+            yield root, repository, checkout
+
+
+def _find_checkouts(folder: str) -> "Iterator[tuple[str, str, str]]":
     for _ in range(_MAX_LEVELS):
         git = os.path.join(folder, ".git")
         if _is_repository(git):
-            yield folder, git
+            yield folder, git, folder
         elif _is_repository(folder):
-            yield _find_first_worktree(folder), folder
+            yield _find_first_worktree(folder), folder, folder
         elif gitdir := _read_pointer(git, "gitdir:"):  # a worktree's or a submodule's `.git` names its own folder
             common = _find_common_folder(gitdir)
-            yield (_find_first_worktree(common), common) if common else (folder, gitdir)
+            yield (_find_first_worktree(common), common, folder) if common else (folder, gitdir, folder)
         parent = os.path.dirname(folder)
         if parent == folder:
             return

@@ -21,6 +21,14 @@ agent = click.option(
     "--agent", metavar="ID", default="default", show_default=True, help="The agent; `all` for every one."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+path = click.option(
+    "--path", metavar="FOLDER", callback=lambda _context, _parameter, value: _find_folder(value),
+    help="Only sessions that ran or had files in this folder, or below such a path in any repository.",
+)  # fmt: skip
+
+
+def _find_folder(value: str | None) -> str | None:
+    return str(Path(value).absolute()) if value and Path(value).is_dir() else value
 
 
 def workspace(function: Function) -> Function:

@@ -1,6 +1,7 @@
 """`lineage search`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lineage.pipeline.search.search import search
 @options.command("search")
 @click.argument("query", nargs=-1, required=True)
 @options.agent
+@options.path
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many at most.")
 @click.option("--passages", is_flag=True, help="Every passage that matches, not each session's best.")
 @click.option(
@@ -31,16 +33,18 @@ def command(
     root: Path,
     query: tuple[str, ...],
     agent: str,
+    path: str | None,
     limit: int,
+    *,
     passages: bool,
     mode: str | None,
     as_json: bool,
 ) -> int:
     """Find sessions and entries of books by any word of the query, best first, one result per session.
 
-    A "phrase" has to be there, -word must not. project:NAME, agent:NAME, kind:summary, since:2026-11 or since:7d,
-    until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't found stands for what
-    begins with it, for its other forms, or for what it is mistyped for.
+    A "phrase" has to be there, -word must not. project:NAME, path:FOLDER, agent:NAME, kind:summary, since:2026-11 or
+    since:7d, until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't found
+    stands for what begins with it, for its other forms, or for what it is mistyped for.
 
     Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
     sessions are searched, and what is nobody's own: global books, projects and peers.
@@ -49,10 +53,12 @@ def command(
     Example:
       lineage search "why did the parser drop the last line"
       lineage search since:30d is:decision parser
+      lineage search parser --path packages/api
     """
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
-    result = run_in_workspace(root, lambda ws: search(ws, text, agent_id, limit, by_passage=passages, mode=mode))
+    find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
+    result = run_in_workspace(root, lambda ws: find(ws, text))
     hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
     if as_json:
         print_json({"query": text, "mode": result.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})

@@ -22,9 +22,12 @@ _MAX_SUB_AGENTS = 20
 @options.command("sessions")
 @options.agent
 @click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
+@options.path
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
-def command(root: Path, agent: str, project: str | None, lane: str | None, limit: int, as_json: bool) -> int:
+def command(
+    root: Path, agent: str, project: str | None, path: str | None, lane: str | None, limit: int, as_json: bool
+) -> int:
     """List sessions, newest first, each with its title and outcome.
 
     Sub-agents are listed below the session that started them.
@@ -32,15 +35,18 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
     \b
     Example:
       lineage sessions --project demo --limit 5
+      lineage sessions --path packages/api
       lineage sessions --lane home:telegram:dm:123
     """
     agent_id = None if agent == "all" else agent
     if lane is not None:
         from lineage.pipeline.conversations.lanes import load_lane
 
-        state = run_in_workspace(root, lambda ws: load_lane(ws, lane, agent_id, project=project, limit=limit))
+        state = run_in_workspace(
+            root, lambda ws: load_lane(ws, lane, agent_id, project=project, path=path, limit=limit)
+        )
         return _print_lane(state, as_json=as_json)
-    rows, sub_agents = run_in_workspace(root, lambda ws: _load_rows(ws, agent_id, project, limit))
+    rows, sub_agents = run_in_workspace(root, lambda ws: _load_rows(ws, agent_id, project, path, limit))
     if as_json:
         print_json({"sessions": rows})
         return 0
@@ -51,10 +57,10 @@ def command(root: Path, agent: str, project: str | None, lane: str | None, limit
 
 
 def _load_rows(
-    ws: Workspace, agent_id: str | None, project: str | None, limit: int
+    ws: Workspace, agent_id: str | None, project: str | None, path: str | None, limit: int
 ) -> tuple[list[SessionRow], dict[str, list[SessionRow]]]:
     """Return the sessions, and the newest sub-agents of each by its token."""
-    rows = list_sessions(ws, agent_id, project=project, limit=limit)
+    rows = list_sessions(ws, agent_id, project=project, path=path, limit=limit)
     tokens = [row.session_token for row in rows if row.sub_agents]
     return rows, {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
 

@@ -158,16 +158,18 @@ class Index(Protocol):
         limit: int = 50,
         project: str | None = None,
         project_keys: Iterable[str] = (),
+        path: str | None = None,
         reference: str | None = None,
         parent: str | None = None,
     ) -> list[SessionRow]:
         """Return sessions, newest first, of all agents if `agent_id` is None.
 
         `reference` is the beginning of an id, key or token, `project` a path or its end; sessions of the projects
-        `project_keys` are of it, too. Sub-agents are listed with the token of their `parent`, or found by reference;
-        else only those whose parent is not here.
+        `project_keys` are of it, too. `path` is a folder below a project's root: see `ArtifactRow`.
+        Sub-agents are listed with the token of their `parent`, or found by reference; else only those whose parent is
+        not here.
         """
-        sql, values = sessions.build_list_statement(agent_id, limit, project, project_keys, reference, parent)
+        sql, values = sessions.build_list_statement(agent_id, limit, project, project_keys, path, reference, parent)
         return list(map(sessions.build_session_row, self._select(sql, **values)))
 
     def list_projects(self) -> list[tuple[str, str]]:
@@ -177,6 +179,9 @@ class Index(Protocol):
 
     def assign_project(self, path: str, old_key: str, key: str) -> None:
         """Replace the key of the rows with this project and key."""
+
+    def add_folder(self, token: str, folder: str) -> None:
+        """Add a line of `folders` to the rows of a session without it."""
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
         """Return (path, kind) of a session's files, oldest first."""

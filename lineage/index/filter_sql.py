@@ -20,6 +20,11 @@ _PROJECT = (
     "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!'"
     f" or {{0}}.project_key {_OF_PROJECT_KEYS})"
 )
+IN_FOLDER = (
+    "exists (select 1 from artifacts f where (f.session_token = {0} or f.parent_token = {0})"
+    " and lower(f.folders) like :folder escape '!')"
+)
+"""SQL: whether a session, given an expression of its token, or a sub-agent of it has to do with a folder."""
 _KIND = "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
 _SESSION = f"exists (select 1 from artifacts s where s.session_token = {SESSION_TOKEN_SQL} and {{}})"
 _VISIBLE_OWNER = (
@@ -46,6 +51,11 @@ def escape_like(text: str) -> str:
     return text
 
 
+def build_folder_pattern(path: str) -> str:
+    """Return the pattern of `IN_FOLDER` for a folder below the root of a project."""
+    return f"%\n{escape_like(replace_surrogates(path).lower())}/%"
+
+
 def build_artifact_condition(filters: Filters) -> str:
     """Return the condition on an artifact: visible, not private, and passed by the filters."""
     conditions = [
@@ -56,6 +66,8 @@ def build_artifact_condition(filters: Filters) -> str:
         conditions.append("a.agent_id = :asked_agent")
     if filters.project:
         conditions.append(_PROJECT.format("a"))
+    if filters.path:
+        conditions.append(IN_FOLDER.format("a.session_token"))
     if filters.kinds:
         conditions.append("a.source_kind in (select value from json_each(:kinds))")
     if filters.since:
@@ -84,6 +96,8 @@ def build_entry_condition(filters: Filters) -> str:
     if filters.project:
         of_session = _SESSION.format(_PROJECT.format("s"))
         conditions.append(f"(lower(e.scope) = 'project/' || :project or e.scope {_OF_PROJECT_KEYS} or {of_session})")
+    if filters.path:
+        conditions.append(IN_FOLDER.format(SESSION_TOKEN_SQL))
     if filters.kinds and query.ENTRY not in filters.kinds:
         conditions.append(_KIND)
     if filters.since:
@@ -105,6 +119,7 @@ def build_values(filters: Filters, agent_id: str | None) -> dict[str, Any]:
         "asked_agent": replace_surrogates(filters.agent or ""),
         "project": project,
         "project_end": f"%/{escape_like(project)}",
+        "folder": build_folder_pattern(filters.path or ""),
         "project_keys": json.dumps([replace_surrogates(key) for key in filters.project_keys]),
         "kinds": json.dumps([replace_surrogates(kind) for kind in filters.kinds]),
         "since": filters.since,

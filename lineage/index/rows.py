@@ -1,11 +1,14 @@
 """From a canonical file to its row: path, hash, kind, identity, and the values of the ledger and the lists."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.project import build_project_key
+from lineage.core.base.links import to_one_line
+from lineage.core.base.project import build_project_key, normalize_subfolder, strip_worktree_name
 from lineage.core.capture.ledger import compute_membership, find_parent, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
@@ -14,11 +17,16 @@ from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
 
+_MAX_FOLDERS = 200  # of an artifact
+# Of a relative path: a command, an address and a pattern are none.
+_RELATIVE_FILE = re.compile(r"(?:[\w.@+-]+/)+[\w.@+-]*\w\.\w+")
+
 
 class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     """A row of `artifacts`; the field names are the columns. `passages` go to the full-text table only.
 
-    `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them.
+    `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them. `folders`
+    are those of its project that the session ran in or had files of in its calls, each a line that ends in a slash.
     """
 
     source_path: str
@@ -47,6 +55,7 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     partial: int
     visible: int
     parent_token: str | None
+    folders: str
     stamp: str
     passages: Iterable[Passage]
 
@@ -107,9 +116,32 @@ def build_row_from_hash(
         partial=int(document.partial),
         visible=int(is_visible(document)),
         parent_token=find_parent(document),
+        folders=format_folders(artifact.subfolder, *_iter_folders(artifact, turn_texts or ())) if artifact else "",
         stamp=stamp,
         passages=_build_passages(document, turn_texts),
     )
+
+
+def format_folders(*folders: str) -> str:
+    r"""Return the column `folders`. The root is none of them.
+
+    >>> format_folders("packages/api", "", "docs", "docs")
+    '\npackages/api/\ndocs/'
+    """
+    names = dict.fromkeys(to_one_line(normalize_subfolder(folder)) for folder in folders)
+    return "".join(f"\n{name}/" for name in islice(filter(None, names), _MAX_FOLDERS))
+
+
+def _iter_folders(artifact: Artifact, turn_texts: Iterable[TurnText]) -> Iterator[str]:
+    """Yield the folders of the files in tool calls: the project's by their paths, others are relative."""
+    root = (artifact.project or "").replace("\\", "/").rstrip("/")
+    targets = dict.fromkeys(turn.target.replace("\\", "/") for turn in turn_texts if "/" in turn.target)
+    for target in targets if root else ():
+        if target.startswith(f"{root}/"):
+            yield strip_worktree_name(target[len(root) + 1 :]).rpartition("/")[0]
+        else:
+            files = (path for path in target.split(", ") if _RELATIVE_FILE.fullmatch(path))
+            yield from (f"{artifact.subfolder}/{path}".rpartition("/")[0] for path in files)
 
 
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:

@@ -6,7 +6,7 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 10
+VERSION = 11
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")

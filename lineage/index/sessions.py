@@ -6,7 +6,7 @@ from typing import Any
 
 from lineage.core.format.body import replace_surrogates
 from lineage.core.format.synopsis import build_title
-from lineage.index.filter_sql import escape_like
+from lineage.index.filter_sql import IN_FOLDER, build_folder_pattern, escape_like
 
 ASK_SQL = "(select ask from artifacts where session_token = {0} and ask != '' order by stem limit 1)"
 """The first capture's that has one, given an SQL expression of the token; null without one."""
@@ -89,6 +89,7 @@ def build_list_statement(
     limit: int,
     project: str | None,
     project_keys: Iterable[str],
+    path: str | None,
     reference: str | None,
     parent: str | None,
 ) -> tuple[str, dict[str, object]]:
@@ -103,6 +104,9 @@ def build_list_statement(
         project = replace_surrogates(project)
         keys = list(map(replace_surrogates, project_keys))
         values |= {"project": project, "project_end": f"%/{escape_like(project)}", "project_keys": keys}
+    if path:
+        where.append(IN_FOLDER.format("m.session_token"))
+        values["folder"] = build_folder_pattern(path)
     if reference is not None:
         where.append(_REFERENCE)
         values["reference"] = f"{escape_like(replace_surrogates(reference))}%"

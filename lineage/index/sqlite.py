@@ -80,6 +80,12 @@ class SqliteIndex(Index):
                 "update artifacts set project_key = ? where project_key = ? and project = ?", (key, old_key, path)
             )
 
+    def add_folder(self, token: str, folder: str) -> None:
+        """Add a line of `folders` to the rows of a session without it."""
+        sql = "update artifacts set folders = folders || ?2 where session_token = ?1 and instr(folders, ?2) = 0"
+        with self._transaction() as connection:
+            connection.execute(sql, (token, folder))
+
     def delete_paths(self, paths: Iterable[str]) -> None:
         """Delete the rows and the text of files."""
         with self._transaction() as connection:

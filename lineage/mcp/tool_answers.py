@@ -35,7 +35,7 @@ def search_memory(call: ToolCall) -> str:
 
 def list_sessions(call: ToolCall) -> str:
     """Return the agent's newest sessions."""
-    rows = call.access.list_sessions(call["limit"], call["project"])
+    rows = call.access.list_sessions(call["limit"], call["project"], call["path"])
     head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
     pieces = [_format_session(row) for row in rows]
     return render_response(head, pieces, "Ask for fewer, or for one project.", empty="no sessions")

@@ -15,6 +15,7 @@ INSTRUCTIONS = (
 )
 
 _PROJECT = ToolParameter("project", "A project: a folder of it, or its name.")
+_PATH = ToolParameter("path", "A folder of a repository, as packages/api: sessions that ran or had files there.")
 _SESSION_ID = ToolParameter("session_id", "The id that your harness gives the session you run in, if you know it.")
 _LIMIT = ToolParameter("limit", "How many at most.", kind=NUMBER, default=10, minimum=1, maximum=50)
 
@@ -45,7 +46,7 @@ TOOLS = (
         description="Find passages of earlier sessions and remembered entries by words, best first. Gives session "
         "tokens and turn numbers for `show`.",
         parameters=(
-            ToolParameter("query", 'Words; "a phrase", project:NAME and since:DATE too.', required=True),
+            ToolParameter("query", 'Words; "a phrase", project:NAME, path:FOLDER and since:DATE too.', required=True),
             _LIMIT,
         )),
     Tool("show", "Read a session", tool_answers.show_session,
@@ -58,7 +59,7 @@ TOOLS = (
         )),
     Tool("sessions", "List sessions", tool_answers.list_sessions,
         description="List your earlier sessions, newest first, each with its title and outcome.",
-        parameters=(_PROJECT, _LIMIT)),
+        parameters=(_PROJECT, _PATH, _LIMIT)),
     Tool("context", "Context for new work", tool_answers.build_context,
         description="What a new session should know: preferences, decisions, the last session, open tasks. Call it "
         "once, at the start.",

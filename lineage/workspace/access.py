@@ -33,11 +33,11 @@ class AgentAccess:
         self.book_reader = BookReader(ws)
         self._sessions: dict[str, bool] = {}
 
-    def list_sessions(self, limit: int, project: str | None = None) -> list[SessionRow]:
+    def list_sessions(self, limit: int, project: str | None = None, path: str | None = None) -> list[SessionRow]:
         """Return the agent's newest sessions."""
         batch = limit
         while True:  # hidden sessions take places in a batch: ask for more until enough can be shown
-            rows = list_sessions(self.ws, self.agent_id, project=project, limit=batch)
+            rows = list_sessions(self.ws, self.agent_id, project=project, path=path, limit=batch)
             visible = [row for row in rows if self._may_show(row)]
             if len(visible) >= limit or len(rows) < batch:
                 return visible[:limit]

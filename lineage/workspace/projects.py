@@ -2,11 +2,21 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 
 from lineage.core.base.links import to_one_line
-from lineage.core.base.project import build_project_key, has_project, is_repository, join_projects, label_projects
+from lineage.core.base.project import (
+    build_project_key,
+    has_project,
+    is_absolute,
+    is_repository,
+    join_projects,
+    label_projects,
+    normalize_subfolder,
+)
 from lineage.index import SessionRow
-from lineage.projects import identify_folder
+from lineage.index.rows import format_folders
+from lineage.projects import find_subfolder, identify_folder
 from lineage.workspace.paths import expand_home
 from lineage.workspace.workspace import Workspace
 
@@ -71,12 +81,47 @@ def match_projects(ws: Workspace, project: str) -> list[str]:
     return sorted(KnownProjects(ws, ws.index.list_projects(), project).match(find_key(ws, project)))
 
 
+def locate(ws: Workspace, project: str | None, path: str | None) -> tuple[str | None, str]:
+    """Return the project and the path below its root that two filters mean.
+
+    Either may be a folder: one below the root stands for the project and the path. Another `path` is one below the root
+    of any project.
+    """
+    if not path or not is_absolute(path):
+        root, subfolder = _split_folder(ws, project)
+        return root, normalize_subfolder(f"{subfolder}/{path or ''}")
+    root, subfolder = _split_folder(ws, path)
+    return project or root, subfolder
+
+
+def _split_folder(ws: Workspace, folder: str | None) -> tuple[str | None, str]:
+    """Return the project of a folder and the path below its root; for one that is gone by the known projects."""
+    root, subfolder = identify_folder(folder)[0], find_subfolder(folder)
+    if root == folder and folder and is_absolute(folder) and not Path(folder).exists():
+        known = [path for _, path in ws.index.list_projects() if folder.startswith(f"{path}/")]
+        root = max((path for path in known if has_project(build_project_key(path))), key=len, default=folder)
+        subfolder = normalize_subfolder(folder[len(root) :])
+    return root if subfolder else folder, subfolder
+
+
 def list_sessions(
-    ws: Workspace, agent_id: str | None, *, limit: int, project: str | None = None, reference: str | None = None
+    ws: Workspace,
+    agent_id: str | None,
+    *,
+    limit: int,
+    project: str | None = None,
+    path: str | None = None,
+    reference: str | None = None,
 ) -> list[SessionRow]:
-    """Return sessions, newest first, as the index does; `project` is a folder, a name or the end of either."""
+    """Return sessions, newest first, as the index does; `project` is a folder, a name or the end of either.
+
+    `path` is a folder or a path below a project's root: that of sessions that ran there or had files there in calls.
+    """
+    project, path = locate(ws, project, path)
     keys = match_projects(ws, project) if project else ()
-    return ws.index.list_sessions(agent_id, limit=limit, project=project, project_keys=keys, reference=reference)
+    return ws.index.list_sessions(
+        agent_id, limit=limit, project=project, project_keys=keys, path=path, reference=reference
+    )
 
 
 def find_hashed_folder(ws: Workspace, digest: str | None) -> str | None:
@@ -90,7 +135,12 @@ def find_hashed_folder(ws: Workspace, digest: str | None) -> str | None:
 
 
 def resolve_known_projects(ws: Workspace) -> None:
-    """Give the rows of sessions captured without a remote the repository that their folder has now."""
+    """Give the rows of sessions the repository that their folder has now, and the subfolder that they were seen in."""
     for key, path in ws.index.list_projects():
         if not is_repository(key) and (repository := identify(ws, path)[1]):
             ws.index.assign_project(path, key, build_project_key(path, repository))
+    seen_sessions = ws.telemetry.list_seen_sessions()
+    subfolders = {cwd: find_subfolder(cwd) for cwd in {seen.cwd for seen in seen_sessions}}
+    for seen in seen_sessions:
+        if subfolder := subfolders[seen.cwd]:
+            ws.index.add_folder(seen.session_token, format_folders(ws.build_sanitizer().sanitize(subfolder)))

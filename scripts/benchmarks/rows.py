@@ -41,6 +41,7 @@ _ROW = ArtifactRow(
     partial=0,
     visible=1,
     parent_token=None,
+    folders="",
     stamp="",
     passages=(),
 )

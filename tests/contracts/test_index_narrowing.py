@@ -89,6 +89,22 @@ def test_what_was_written_by_hand_has_no_time_to_be_before(index: Index) -> None
     assert found(index, "apples until:2026-11-20") == found(index, "apples since:2020") == set()
 
 
+def test_a_path_is_that_of_the_session_or_of_the_session_that_said_it(index: Index) -> None:
+    add_to_index(index, summary("s-1", "plums", subfolder="Packages/a_i/src"), summary("s-2", "plums", subfolder="x"))
+    for session, peer in (("s-1", "bob"), ("s-2", "eve")):
+        said = make_entry(f"peer/{peer}", "note", f"apples of {session}", origin=origin_of(session))
+        index.index_books([files(use=book(said, scope=f"peer/{peer}", kind="note"))])
+    assert found(index, "plums path:packages/a_i") == found(index, "plums path:packages") == {"s-1"}
+    assert found(index, "apples path:packages/a_i/src") == {"apples of s-1"}
+    for path in ("packages/a", "packages/axi", "packages/a_i/src/x", "a_i", "%", "\udcff"):
+        assert found(index, f"apples path:{path}") == found(index, f"plums path:{path}") == set()
+    assert found(index, "path:x") == {"s-2", "apples of s-2"}
+    for token in (make_identity("s-2").token, "gone"):
+        index.add_folder(token, "\npackages/a_i/")
+        index.add_folder(token, "\npackages/a_i/")
+    assert found(index, "plums path:packages/a_i") == {"s-1", "s-2"}
+
+
 def test_a_project_and_an_agent_are_those_of_the_scope_or_of_the_session_that_said_it(index: Index) -> None:
     add_to_index(index, summary("s-1", "plums", project="/home/ada/Demo"), summary("s-2", "plums", agent_id="ann"))
     for scope, text in (("project/demo", "apples in scope"), ("agent/ann", "apples of ann"), ("global", "apples")):

@@ -1,7 +1,8 @@
 """One project, however its sessions reach it: in captures, lists, search, books, MEMORY.md and the start of a session.
 
-With git itself. Fails where a surface goes by the path instead of the identity, where a book's folder doesn't go by its
-note, where Gemini's hash isn't tried, and where a remote's credentials are kept.
+With git itself. Fails where a surface goes by the path instead of the identity, where a folder of a monorepo doesn't
+narrow its sessions, where a book's folder doesn't go by its note, where Gemini's hash isn't tried, and where a remote's
+credentials are kept.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.book_paths import BookRef
+from lineage.core.base.naming import derive_session_token
 from lineage.core.base.project import build_project_key
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.maintenance.reindex import reindex
@@ -26,10 +28,11 @@ from lineage.workspace.projects import KnownProjects, list_sessions
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry
+from tests.support.commands import LineageCommand
 from tests.support.gemini import make_header, make_user_message, write_records
 from tests.support.git import make_repository, run_git
 from tests.support.hook_process import make_payload, run_hook
-from tests.support.workspace import end_session, open_test_workspace, read_store, write_capture
+from tests.support.workspace import end_session, open_test_workspace, read_rows, read_store, write_capture
 
 SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 URL = f"https://ada:{SECRET}@GitHub.com/Ada/demo.git"
@@ -74,6 +77,16 @@ def write_gemini(home: Path, folder: Path) -> Path:
     return write_records(path, make_header(projectHash=digest), make_user_message("u", "Mend the reader."))
 
 
+def write_sub_agent(path: Path, parent: str, file: Path) -> Path:
+    """A session of Claude Code's that another one started, with an edit of a file."""
+    call = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": str(file), "new_string": "wombat"}}
+    record = {"sessionId": parent, "agentId": "x", "isSidechain": True, "timestamp": "2026-11-20T10:00:00Z"}
+    said = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "Mend the wombat."}}
+    done = {"type": "assistant", "uuid": "a", "message": {"role": "assistant", "content": [call]}}
+    path.write_text("".join(f"{json.dumps(record | one)}\n" for one in (said, done)))
+    return path
+
+
 def capture_all(ws: Workspace, ways: dict[str, Path], home: Path) -> dict[str, str]:
     """A session for each way, and one of Gemini; the project's key of each."""
     for way, folder in ways.items():
@@ -96,7 +109,7 @@ def test_twelve_ways_lead_to_one_project_by_its_remote(ws: Workspace, tmp_path: 
     assert {way for way, key in keys.items() if key == DEMO} == keys.keys() - {"plain"}
     for way, folder in ways.items():
         found = {row.session_id for row in list_sessions(ws, None, limit=100, project=str(folder))}
-        assert found == ({"plain"} if way == "plain" else keys.keys() - {"plain"}), way
+        assert found == ({way} if way in {"plain", "subfolder"} else keys.keys() - {"plain"}), way
         assert resolve_project_folder(ws, str(folder)) == ("plain" if way == "plain" else "demo")
     assert len(list_sessions(ws, None, limit=100, project="ada/demo")) == len(keys) - 1
     files = read_store(ws.documents.store, "memory/")
@@ -115,6 +128,87 @@ def test_without_a_remote_its_folder_is_the_project(ws: Workspace, tmp_path: Pat
     assert build_project_key("/home/ada/demo") == build_project_key("/Users/eve/demo")
 
 
+def make_call(file: object) -> list[dict[str, str]]:
+    return [
+        {"role": "user", "text": "Mend the wombat, please."},
+        {"role": "assistant", "text": "", "name": "Edit", "input": str(file)},
+    ]
+
+
+def list_in(ws: Workspace, project: str | None, path: str | None) -> set[str]:
+    rows = list_sessions(ws, None, limit=99, project=project, path=path)
+    return {row.session_id for row in rows if row.parent_token is None}
+
+
+def test_a_subfolder_of_a_monorepo_narrows_its_project(ws: Workspace, tmp_path: Path) -> None:
+    ways = make_ways(tmp_path / "ada", URL)
+    main, gone = ways["main"], ways["removed"]
+    for folder in ("packages/api/src", "packages/api-old", "packages/web"):
+        for checkout in (main, ways["worktree"], ways["clone"], ways["bare"]):
+            (checkout / folder).mkdir(parents=True)
+    other = make_repository(tmp_path / "other", "git@github.com:eve/other.git")
+    (other / "packages/api").mkdir(parents=True)
+    began = {
+        **{way: folder / "packages/api" for way, folder in ways.items() if way not in {"subfolder", "plain"}},
+        "deeper": main / "packages/api/src", "root": main, "web": main / "packages/web",
+        "old": main / "packages/api-old", "elsewhere": other / "packages/api",
+    }  # fmt: skip
+    for session, folder in began.items():
+        end_session(ws, session, project=str(folder), transcript=make_call("Makefile"))
+    calls = {
+        "absolute": main / "packages/api/src/a.py", "in worktree": gone / "packages/api/b.py",
+        "relative": "packages/web/c.py, packages/api/c.py", "windows": f"{main}\\packages\\api\\d.py",
+        "command": "ls packages/api/d.py", "prefix": f"{main}-2/packages/api/x.py", "out": "../packages/api/x.py",
+    }  # fmt: skip
+    for session, file in calls.items():
+        end_session(ws, session, project=str(main), transcript=make_call(file))
+    end_session(ws, "parent", project=str(main), transcript=make_call("Makefile"))
+    log = write_sub_agent(tmp_path / "agent-x.jsonl", "parent", main / "packages/api/src/a.py")
+    end_session(ws, "agent-x", harness="claude-code", project=str(main), transcript_path=str(log))
+    end_session(ws, "away", project=str(main), transcript=make_call("Makefile"))
+    log = write_sub_agent(tmp_path / "agent-y.jsonl", "away", other / "packages/api/src/a.py")
+    end_session(ws, "agent-y", harness="claude-code", project=str(other / "packages/api"), transcript_path=str(log))
+    in_api = {*began, "absolute", "in worktree", "relative", "windows", "parent"} - {"root", "web", "old", "elsewhere"}
+    assert list_in(ws, None, "packages/api") == in_api | {"elsewhere"}
+    for project, path in (
+        (DEMO, "./packages/api/"), (str(main), "PACKAGES/api"), (str(main / "packages/api"), None),
+        (str(main / "packages"), "api"), (None, str(ways["clone"] / "packages/api")),
+        (None, str(gone / "packages/api")), ("demo", str(main / "packages/api")),
+    ):  # fmt: skip
+        assert list_in(ws, project, path) == in_api, (project, path)
+    assert list_in(ws, str(main), "packages/web") == {"web", "relative"}
+    assert list_in(ws, DEMO, "packages/a_i") == list_in(ws, DEMO, "api") == set()
+    everything = list_in(ws, str(main), None)
+    assert everything == (began.keys() | calls.keys() | {"parent", "away"}) - {"elsewhere"}
+    assert list_in(ws, None, str(main)) == list_in(ws, DEMO, "../x") == everything
+    # It is a filter alone: books, ledger and the start of a session are the repository's.
+    assert {key for key, _ in ws.index.list_projects()} == {DEMO, "github.com/eve/other"}
+    assert resolve_project_folder(ws, str(main / "packages/web")) == resolve_project_folder(ws, str(main))
+    shutil.rmtree(main / "packages")  # a folder that is gone is known by its project
+    assert list_in(ws, str(main / "packages/web"), None) == {"web", "relative"}
+    rows = read_rows(ws)
+    ws.index.reset()
+    reindex(ws)
+    assert read_rows(ws) == rows
+
+
+def test_reindex_gives_what_was_captured_before_the_subfolder_that_it_was_seen_in(
+    ws: Workspace, tmp_path: Path
+) -> None:
+    main = make_repository(tmp_path / "demo", URL)
+    (main / "packages/api").mkdir(parents=True)
+    write_capture(ws, "s-1", sentence="The wombat was mended.", captured_at=ws.now, project=str(main))
+    folder, token = str(main / "packages/api"), derive_session_token("default", "s-1")
+    ws.telemetry.record_event(SeenSession("x", "default", "s-1", token, None, folder, "x", ws.now, None))
+    files = read_store(ws.documents.store, "memory/")
+    for _ in range(2):
+        reindex(ws)
+        assert [row.session_id for row in list_sessions(ws, None, limit=9, project=folder)] == ["s-1"]
+        assert {row["folders"] for row in read_rows(ws)} == {"\npackages/api/"}
+    assert read_store(ws.documents.store, "memory/") == files
+    assert not any(b"\nsubfolder:" in data for data in files.values())
+
+
 def test_a_remote_s_credentials_are_kept_nowhere(ws: Workspace, tmp_path: Path) -> None:
     odd = f"https://example.org/{SECRET}/demo.git"
     for number, url in enumerate(
@@ -122,6 +216,8 @@ def test_a_remote_s_credentials_are_kept_nowhere(ws: Workspace, tmp_path: Path) 
     ):
         folder = make_repository(tmp_path / f"demo-{number}", url)
         end_session(ws, f"s-{number}", project=str(folder))
+        (folder / SECRET).mkdir()
+        end_session(ws, f"sub-{number}", project=str(folder / SECRET))
         remember(ws, Memo(text="We decided to keep splitlines.", kind="decision", project=str(folder)))
         ws.telemetry.record_event(SeenSession("x", "default", f"s-{number}", "t", None, str(folder), "x", ws.now, None))
     reindex(ws)
@@ -223,6 +319,46 @@ def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_
     assert names == {"/home/ada/cli": "ada/cli", "/Users/eve/work": "ada/cli", "/srv/eve/cli": "eve/cli"}
     prepare_contexts(ws)
     assert "In s-1 " in run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(here))).stdout.decode()
+
+
+def test_a_search_is_narrowed_by_the_subfolder(ws: Workspace, tmp_path: Path) -> None:
+    for session, file in (("api", "/home/ada/cli/packages/api/x.py"), ("web", "packages/web/x.py"), ("root", "x.py")):
+        sentence = f"In {session} the wombat of the reader was mended by hand, and the splitter keeps each line now."
+        write_capture(ws, session, sentence=sentence, captured_at=ws.now, project="/home/ada/cli",
+                      transcript=make_call(file))  # fmt: skip
+    reindex(ws)
+    for query, path in (
+        ("wombat path:packages/api", None), ("wombat", "packages/api"), ("path:Packages/API", None),
+        ("wombat project:/home/ada/cli/packages/api", None), ("wombat project:cli path:packages/api/", None),
+        ("wombat", "/home/ada/cli/packages/api"), ("wombat path:packages/web", "packages/api"),
+    ):  # fmt: skip
+        assert {hit.session_id for hit in search(ws, query, None, 9, path=path).hits} == {"api"}, query
+    assert {hit.session_id for hit in search(ws, "wombat project:/home/ada/cli", None, 9).hits} == {
+        "api",
+        "web",
+        "root",
+    }
+    assert search(ws, "wombat project:/home/ada/other/packages/api", None, 9).hits == []
+
+
+@pytest.mark.in_folder
+def test_the_commands_take_a_folder_of_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lineage = LineageCommand(tmp_path / "ws", capsys)
+    main = make_repository(tmp_path / "demo", URL)
+    (main / "packages/api").mkdir(parents=True)
+    with open_test_workspace(tmp_path / "ws") as ws:
+        end_session(ws, "api", project=str(main), transcript=make_call("packages/api/x.py"))
+        end_session(ws, "root", project=str(main))
+    for place, path in ((main, "packages/api"), (main / "packages", "api"), (main / "packages/api", "."),
+                        (tmp_path, "packages/api"), (tmp_path, f"{main}/packages/api/")):  # fmt: skip
+        monkeypatch.chdir(place)
+        sessions = lineage("sessions", "--path", path, "--json").json["sessions"]
+        assert [row["session_id"] for row in sessions] == ["api"], place
+        assert lineage("search", "wombat", "--path", path, "--json").json["results"] == []  # trials are not found
+    monkeypatch.chdir(main)
+    assert len(lineage("sessions", "--path", ".", "--json").json["sessions"]) == 2
 
 
 def test_gemini_s_hash_is_tried_on_every_known_folder_and_the_home(ws: Workspace, tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ def test_sessions_stand_by_day_with_their_sentences(client: WebClient) -> None:
     assert "checkout.py" in text
     assert "private" in text
     assert page(client, "/?project=shop").count('class="row"') == 2
+    assert page(client, "/?path=/home/ada/reader").count('class="row"') == 1
+    assert page(client, "/?path=export").count('class="row"') == 0
     assert "30 days" in text
 
 

@@ -99,6 +99,42 @@ def strip_worktree(path: str) -> str:
     return path[: min(ends)] if ends else path
 
 
+def is_absolute(path: str) -> bool:
+    r"""Return whether a path names a folder of a machine, this or another one.
+
+    >>> is_absolute("/srv/demo"), is_absolute("C:\\demo"), is_absolute("packages/api")
+    (True, True, False)
+    """
+    return path[:1] in ("/", "\\") or path[1:2] == ":"
+
+
+def strip_worktree_name(path: str) -> str:
+    """Return a path below a repository's root without the worktree that it leads through.
+
+    >>> strip_worktree_name(".claude/worktrees/mend/packages/api"), strip_worktree_name("packages/api")
+    ('packages/api', 'packages/api')
+    """
+    mark = next((mark[1:] for mark in _WORKTREES if path.startswith(mark[1:])), "")
+    return path[len(mark) :].partition("/")[2] if mark else path
+
+
+def normalize_subfolder(path: str) -> str:
+    r"""Return a path below a repository's root without what adds nothing; "" for the root and what is outside of it.
+
+    >>> normalize_subfolder("./packages\\api/"), normalize_subfolder("a/../b"), normalize_subfolder("../demo")
+    ('packages/api', 'b', '')
+    """
+    parts = list[str]()
+    for part in path.replace("\\", "/").split("/"):
+        if part == ".." and not parts:
+            return ""
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
 def is_repository(key: str) -> bool:
     """Return whether a key is that of a remote, not of a path or a bare name.
 

@@ -38,6 +38,8 @@ def check_meta(key_types: Mapping[str, tuple[type, ...]], meta: Mapping[str, Any
         names = meta.get(key, [])
         if not (isinstance(names, list) and all(isinstance(name, str) and pattern.fullmatch(name) for name in names)):
             raise FormatError(f"{key!r} is not a list of {what}")
+    if type(meta.get("subfolder", "")) is not str:
+        raise FormatError("'subfolder' is not text")
     if "watermark" in key_types and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:

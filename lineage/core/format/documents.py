@@ -28,7 +28,7 @@ FORMAT = 2
 
 SENTENCE_VERSION = "memory_sentence_v1"
 
-_OPTIONAL = ("imported_from", "sub_agents")
+_OPTIONAL = ("subfolder", "imported_from", "sub_agents")
 _DEFAULTS: dict[str, Any] = {"format": 1, "repository": None, "partial": False, "cssclasses": []}
 """The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
@@ -38,7 +38,10 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Artifact(NamedTuple):
-    """A transcript, summary or compaction; its watermark is [count, last turn id, sanitizer version]."""
+    """A transcript, summary or compaction; its watermark is [count, last turn id, sanitizer version].
+
+    `subfolder` is where in its project the session ran, below the root, "" for the root.
+    """
 
     kind: str
     agent_id: str
@@ -73,6 +76,7 @@ class Artifact(NamedTuple):
     tags: list[str]
     cssclasses: list[str]
     body: Body
+    subfolder: str = ""
 
     @property
     def identity(self) -> Identity:

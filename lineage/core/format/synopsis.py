@@ -64,7 +64,7 @@ class Synopsis(NamedTuple):
 def build_synopsis(turn_texts: Iterable[TurnText]) -> Synopsis:
     """Return ask and outcome of turns, which are read once."""
     ask = last_message = ""
-    for _, role, text in turn_texts:
+    for _, role, text, _ in turn_texts:
         if role == USER and not ask:
             ask = find_ask(text)
         elif role == ASSISTANT and text.strip():

@@ -84,11 +84,15 @@ class Turn(NamedTuple):
 
 
 class TurnText(NamedTuple):
-    """A searchable text of a turn. Its role is the speaker's; that of what tools are given and give is `TOOL`."""
+    """A searchable text of a turn. Its role is the speaker's; that of what tools are given and give is `TOOL`.
+
+    `target` is the object of a tool call as one line: the file that it edits, the command that it runs.
+    """
 
     number: int
     role: str
     text: str
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

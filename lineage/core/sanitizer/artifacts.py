@@ -19,6 +19,7 @@ def resanitize_artifact(artifact: Artifact, sanitizer: Sanitizer) -> Artifact | 
     clean = artifact._replace(
         project=_sanitize_line(artifact.project, sanitizer) if artifact.project else None,
         repository=_sanitize_line(artifact.repository, sanitizer) if artifact.repository else None,
+        subfolder=_sanitize_line(artifact.subfolder, sanitizer),
         memory_sentence=sanitizer.sanitize(artifact.memory_sentence),
         models=[_sanitize_line(model, sanitizer) for model in artifact.models],
         branches=[_sanitize_line(branch, sanitizer) for branch in artifact.branches],

@@ -14,7 +14,7 @@ _MAX_CHARACTERS = 20_000  # characters
 _MAX_PHRASE_CHARACTERS = 1_000
 
 _TOKEN = re.compile(
-    r"""(?P<filter>(?<!\S)(?P<key>project|agent|kind|since|until|is):(?P<value>"[^"]*"|[^\s"]+))
+    r"""(?P<filter>(?<!\S)(?P<key>project|path|agent|kind|since|until|is):(?P<value>"[^"]*"|[^\s"]+))
       | "(?P<phrase>[^"]*)"
       | (?<!\S)-(?P<without>[^\W\d_]\w{2,})
       | (?P<word>\w(?:[\w./\\:@+-]*\w)?)""",
@@ -37,7 +37,8 @@ _BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "findin
 class Filters:
     """A result's conditions: any of `kinds`, all of `states`, UTC times from `since` to `until` inclusive.
 
-    Results of the projects `project_keys`, and of these books, are of the `project`, too.
+    Results of the projects `project_keys`, and of these books, are of the `project`, too. `path` is a folder below the
+    root of a project.
     """
 
     project: str | None = None
@@ -47,6 +48,7 @@ class Filters:
     since: str | None = None
     until: str | None = None
     project_keys: tuple[str, ...] = ()
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
             values[key] = value
     return Filters(
         project=values.get("project"),
+        path=values.get("path"),
         agent=values.get("agent"),
         kinds=tuple(dict.fromkeys(kinds)),
         states=tuple(dict.fromkeys(states)),

@@ -126,6 +126,11 @@ class PostgresIndex(Index):
         sql = "update artifacts set project_key = %s where project_key = %s and project = %s"
         self.database.execute(sql, (key, old_key, path))
 
+    def add_folder(self, token: str, folder: str) -> None:
+        """Add a line of `folders` to the rows of a session without it."""
+        sql = "update artifacts set folders = folders || %s where session_token = %s and strpos(folders, %s) = 0"
+        self.database.execute(sql, (folder, token, folder))
+
     def delete_paths(self, paths: Iterable[str]) -> None:
         """Delete the rows and the text of files."""
         values = list(paths)

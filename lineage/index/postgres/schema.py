@@ -10,7 +10,7 @@ from lineage.index import books
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 
-VERSION = 6
+VERSION = 7
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -18,7 +18,17 @@ _ARTIFACTS = ", ".join(f"{name} {'integer' if name in INTEGERS else _TEXT}" for 
 _ENTRY_TYPES = {"place": "integer", "done": "integer", "pinned": "integer", "standing": "integer", "hidden": "integer"}
 _ENTRIES = ", ".join(f"{name} {_ENTRY_TYPES.get(name, _TEXT)}" for name in books.COLUMNS)
 _UNSAMPLED_COLUMNS = {
-    "artifacts": ("session_id", "session_key", "project", "project_key", "memory_sentence", "title", "ask", "outcome"),
+    "artifacts": (
+        "session_id",
+        "session_key",
+        "project",
+        "project_key",
+        "memory_sentence",
+        "title",
+        "ask",
+        "outcome",
+        "folders",
+    ),
     "search": ("title", "sentence", "body", "terms"),
     "vocabulary": ("term",),
     "entries": ("project",),

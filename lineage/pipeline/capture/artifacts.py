@@ -126,6 +126,7 @@ def _build_artifact(
         cssclasses=naming.build_css_classes(kind),
         watermark=watermark.as_list(),
         body=body,
+        subfolder=source.subfolder,
     )
 
 

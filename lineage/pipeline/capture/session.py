@@ -176,7 +176,8 @@ def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
     manifest = load_session(ws, source.parent_token).manifest if source.parent_token else None
     if manifest is None or manifest.project is None:
         return source
-    return replace(source, project=manifest.project, repository=manifest.repository)
+    subfolder = source.subfolder if source.project == manifest.project else ""
+    return replace(source, project=manifest.project, repository=manifest.repository, subfolder=subfolder)
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:

@@ -25,6 +25,7 @@ from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import sanitize_parts
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.harness import generic, load_adapter, validate_harness
+from lineage.projects import find_subfolder
 from lineage.workspace.paths import expand_home
 from lineage.workspace.projects import find_hashed_folder, identify
 from lineage.workspace.workspace import Workspace
@@ -61,6 +62,7 @@ class SessionSource:
     partial: bool = False
     parent_token: str | None = None
     repository: str | None = None
+    subfolder: str = ""
 
 
 def read_source(ws: Workspace, request: Request, capture: Capture | None = None) -> SessionSource:
@@ -110,6 +112,7 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
         partial=capture.partial,
         parent_token=derive_parent_token(request.identity, sanitizer.sanitize_optional(capture.parent_session)),
         repository=repository,
+        subfolder=to_one_line(sanitizer.sanitize(find_subfolder(folder))),
     )
 
 

@@ -72,11 +72,13 @@ def build_resets(settings: Settings) -> ResetRules:
     return ResetRules(daily, zone, sessions.idle_minutes)
 
 
-def load_lane(ws: Workspace, lane: str, agent_id: str | None, *, project: str | None = None, limit: int) -> LaneState:
+def load_lane(
+    ws: Workspace, lane: str, agent_id: str | None, *, project: str | None = None, path: str | None = None, limit: int
+) -> LaneState:
     """Return the sessions of a lane, of one agent or of all (None), and the state of the last one."""
     resets = build_resets(ws.settings)
     # A reference may also match an id or a token: keep the rows with a key in this lane.
-    rows = list_sessions(ws, agent_id, project=project, reference=f"{lane}#", limit=_MAX_SESSIONS)
+    rows = list_sessions(ws, agent_id, project=project, path=path, reference=f"{lane}#", limit=_MAX_SESSIONS)
     sessions = [row for row in rows if (row.session_key or "").startswith(f"{lane}#")]
     last = max(_list_last_messages(ws, lane, agent_id, sessions), default=None)
     at, current = last or (None, None)

@@ -16,7 +16,7 @@ from lineage.index import Hit, vector_search
 from lineage.index.vectors import Neighbor, Vectors, VectorsLost
 from lineage.pipeline.search.embeddings import FAILED_QUERY, embed_texts, is_current_model
 from lineage.workspace.book_folders import resolve_project_folder
-from lineage.workspace.projects import match_projects
+from lineage.workspace.projects import locate, match_projects
 from lineage.workspace.workspace import Workspace
 
 LEXICAL, SEMANTIC, HYBRID = "lexical", "semantic", "hybrid"
@@ -47,17 +47,24 @@ class _SemanticUnavailable(Exception):
 
 
 def search(
-    ws: Workspace, text: str, agent_id: str | None, limit: int, *, by_passage: bool = False, mode: str | None = None
+    ws: Workspace,
+    text: str,
+    agent_id: str | None,
+    limit: int,
+    *,
+    by_passage: bool = False,
+    mode: str | None = None,
+    path: str | None = None,
 ) -> SearchResult:
     """Return the hits of a query: each session's best passage, or every passage, and entries of books.
 
-    `agent_id` bounds the hits, regardless of the query. The default mode is hybrid with an embedding model, else
-    lexical.
+    `agent_id` bounds the hits, regardless of the query; `path` stands for the filter of that name. The default mode is
+    hybrid with an embedding model, else lexical.
 
     Raises InvalidInput for an empty filter, and for a mode without its model; ExtraMissing for a mode without its
     packages.
     """
-    query = _find_project(ws, parse_query(text, ws.now))
+    query = _find_project(ws, parse_query(text, ws.now), path)
     if mode not in (None, LEXICAL):
         require_semantic(ws)
     mode = mode or (HYBRID if ws.embedding else LEXICAL)
@@ -77,13 +84,11 @@ def search(
     return SearchResult(hits, HYBRID, _describe_coverage(ws) if incomplete else ())
 
 
-def _find_project(ws: Workspace, query: Query) -> Query:
-    """Return the query with the keys and the books of the projects that its filter means."""
-    project = query.filters.project
-    if not project:
-        return query
-    keys, folder = match_projects(ws, project), resolve_project_folder(ws, project)
-    return replace(query, filters=replace(query.filters, project_keys=(*keys, f"project/{folder}")))
+def _find_project(ws: Workspace, query: Query, path: str | None) -> Query:
+    """Return the query with the path, the keys and the books of the projects that its filters mean."""
+    project, path = locate(ws, query.filters.project, path or query.filters.path)
+    keys = (*match_projects(ws, project), f"project/{resolve_project_folder(ws, project)}") if project else ()
+    return replace(query, filters=replace(query.filters, project=project, path=path or None, project_keys=keys))
 
 
 def require_semantic(ws: Workspace) -> None:

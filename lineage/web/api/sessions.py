@@ -24,14 +24,15 @@ from lineage.workspace.workspace import Workspace
 AGENT = RouteParameter("agent", "The agent; `all` for every one.", default="default")
 SESSION = RouteParameter("session", "A session id, key or token, or an unambiguous prefix of one.", required=True)
 PROJECT = RouteParameter("project", "A project: a folder of it, its name, or `owner/name`.")
+PATH = RouteParameter("path", "A folder below a project's root: of sessions that ran or had files there.")
 _LIMIT = RouteParameter("limit", "How many at most.", kind=int, default=50, minimum=1, maximum=1000)
 FILE_KIND = RouteParameter("kind", "Which file.", required=True, choices=session_view.KINDS)
 _REFUSED_STATUS = {409: "The session was removed, and is refused. The object is the same."}
 
 
 def _list_sessions(ws: Workspace, call: WebCall) -> Any:
-    project = call.text("project") or None
-    rows = list_sessions(ws, call.agent, project=project, limit=call.values["limit"])
+    project, path = call.text("project") or None, call.text("path") or None
+    rows = list_sessions(ws, call.agent, project=project, path=path, limit=call.values["limit"])
     return {"sessions": [asdict(row) for row in rows]}
 
 
@@ -118,7 +119,7 @@ _CONTEXT_RESPONSE = record(
 
 ROUTES = (
     Route(GET, "/sessions", "listSessions", "Sessions, newest first, each with its sentence.", run=_list_sessions,
-        parameters=(AGENT, PROJECT, _LIMIT), response=record({"sessions": list_of(models.SESSION)})),
+        parameters=(AGENT, PROJECT, PATH, _LIMIT), response=record({"sessions": list_of(models.SESSION)})),
     Route(GET, "/sessions/{session}", "getSession", "A session and its lineage: captures, compactions, forks.",
         parameters=(SESSION,), response=models.VIEW,
         run=lambda ws, call: models.dump_view(session_view.load_session_view(ws, call.text("session")))),

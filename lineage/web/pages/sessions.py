@@ -9,7 +9,7 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
 from lineage.web import charts, models
-from lineage.web.api.sessions import FILE_KIND, PROJECT, SESSION
+from lineage.web.api.sessions import FILE_KIND, PATH, PROJECT, SESSION
 from lineage.web.pages import panels
 from lineage.web.routes import POST, Page, RouteParameter, TemplateView, WebCall
 from lineage.workspace.lookup import read_status
@@ -27,14 +27,14 @@ _PAGE = RouteParameter("page", "Which page.", kind=int, default=1, minimum=1, ma
 
 
 def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
-    page, project = call.values["page"], call.text("project")
-    rows = list_sessions(ws, call.agent, project=project or None, limit=page * PER_PAGE + 1)
+    page, project, path = call.values["page"], call.text("project"), call.text("path")
+    rows = list_sessions(ws, call.agent, project=project or None, path=path or None, limit=page * PER_PAGE + 1)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    kept = {name: call.text(name) for name in ("agent", "project") if call.text(name) not in ("", "all")}
+    kept = {name: call.text(name) for name in ("agent", "project", "path") if call.text(name) not in ("", "all")}
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
         "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
-        "agents": ws.index.list_agents(), "agent": call.text("agent"), "project": project, "page": page,
+        "agents": ws.index.list_agents(), "agent": call.text("agent"), "project": project, "path": path, "page": page,
         "names": KnownProjects(ws, ws.index.list_projects()).label_paths(),
         "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
         "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
@@ -100,7 +100,7 @@ def _remove(ws: Workspace, call: WebCall) -> TemplateView:
 
 
 PAGES: tuple[Page, ...] = (
-    Page("/", _show_sessions, parameters=(_AGENT, PROJECT, _PAGE)),
+    Page("/", _show_sessions, parameters=(_AGENT, PROJECT, PATH, _PAGE)),
     Page("/search", _show_search, parameters=(RouteParameter("q", "The query."), _AGENT)),
     Page("/status", lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
     Page("/sessions/{session}", _show_session, parameters=(SESSION, _FIRST, _TURN, _DID)),

@@ -78,6 +78,7 @@ def test_a_document_of_every_kind_reads_back_equal(kind: str) -> None:
 @given(draw_well_formed(), draw_well_formed(), st.lists(draw_well_formed(), max_size=3), draw_well_formed())
 def test_any_text_in_any_field_reads_back_equal(project: str, title: str, models: list[str], body: str) -> None:
     document = make_artifact(project=project, title=title, memory_sentence=title, models=models, body=body)
+    document = document._replace(subfolder=title)
     assert parse_document(serialize_document(document), document.path) == document
 
 
@@ -121,6 +122,12 @@ def test_a_document_without_a_format_has_the_first_and_keeps_it(kind: str) -> No
     document = parse_document(data, DOCUMENTS[kind].path)
     assert document == DOCUMENTS[kind]._replace(**newer)  # type: ignore[arg-type]
     assert serialize_document(document) == data
+
+
+def test_a_subfolder_is_text() -> None:
+    document = DOCUMENTS["summary"]
+    for value in (5, None, ["packages"]):
+        refused(document, altered(document, subfolder=value), "'subfolder'")
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
