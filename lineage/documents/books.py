@@ -45,6 +45,10 @@ class Books:
         base = self.read(ref)
         return self.write_merged(ref, base, change(base))
 
+    def merge_edit(self, ref: BookRef, known: bytes, data: bytes) -> bool:
+        """Merge an edit, from the bytes `known` to `data`, into the present file. Return whether that changed."""
+        return self.write_merged(ref, _parse_book(known, ref), _parse_book(data, ref))
+
     def write_merged(self, ref: BookRef, base: Book, changed: Book) -> bool:
         """Write `changed`, an edit of `base`, merged with all changes since `base` was read.
 

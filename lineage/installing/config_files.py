@@ -14,14 +14,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from dataclasses import replace as replace_fields
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from lineage import file_swap
 from lineage.errors import InvalidInput, LineageError, WorkspaceError
 from lineage.installing.jsonc import parse_jsonc
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 BACKUP = ".lineage-backup-"
 _TEMPORARY = ".lineage-tmp-"
+_DIGEST_LETTERS = 16
 
 
 def resolve_target(path: Path) -> Path:
@@ -73,25 +81,19 @@ def replace(path: Path, before: bytes | None, after: bytes | None, *, last_diges
     """Change a file's bytes from `before` to `after` atomically and durably, or remove it (None). Its mode stays.
 
     The former content stays beside it as `NAME.lineage-backup-N`, unless lineage wrote it last (`last_digest`, a
-    SHA-256). A backup equal to the new content goes, so one remains only if somebody else changed the file in between.
-    Raise WorkspaceError if the file cannot be written, or is no longer `before`.
+    SHA-256). A backup equal to the new content goes, so one remains only if somebody else changed the file in between,
+    or still had it open. Raise WorkspaceError if the file cannot be written, or is no longer `before`.
     """
-    with _translate_os_errors(path):
+    with _translate_os_errors(path), _lock_folder(path.parent):
+        _collect_abandoned(path)
         # The plan may be minutes old: its user looked at a diff.
         if read(path) != before:
-            raise WorkspaceError(f"{path} was changed in this moment", hint="run the command again")
-        prefix = path.name + BACKUP
-        siblings = sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix) and file.is_file())
-        backups = {file: file.read_bytes() for file in siblings}
+            raise _ChangedError(path)
+        backups = _read_backups(path)
         is_ours = before is not None and compute_digest(before) == last_digest
         if before is not None and not is_ours and not {before, after} & set(backups.values()):
-            numbers = (f"{path.name}{BACKUP}{number}" for number in range(1, len(backups) + 2))
-            name = next(name for name in numbers if path.with_name(name) not in backups)
-            _create_file(path.with_name(name), before, path)
-        if after is None:
-            path.unlink()
-        else:
-            _replace_atomically(path, after)
+            _create_file(_name_backup(path), before, path)
+        _replace_atomically(path, before, after)
         for backup, data in backups.items():
             if data == after:
                 backup.unlink()
@@ -115,14 +117,91 @@ def remove_folders(folders: tuple[str, ...]) -> None:
             Path(folder).rmdir()
 
 
-def _replace_atomically(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
+class _ChangedError(WorkspaceError):
+    """The file was changed after it was read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was changed in this moment", hint="run the command again")
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Let one lineage at a time write in a folder, where the system can lock one."""
+    descriptor = None if fcntl is None else os.open(folder, os.O_RDONLY)
     try:
-        _create_file(temporary, data, path)
+        if descriptor is not None:
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _read_backups(path: Path) -> dict[Path, bytes]:
+    prefix = path.name + BACKUP
+    siblings = sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix) and file.is_file())
+    return {file: file.read_bytes() for file in siblings}
+
+
+def _name_backup(path: Path) -> Path:
+    """Return the first free name for a backup."""
+    names = (path.with_name(f"{path.name}{BACKUP}{number}") for number in count(1))
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def _replace_atomically(path: Path, before: bytes | None, after: bytes | None) -> None:
+    """Put `after` in the place of `before`, comparing last. Raise _ChangedError if somebody else wrote meanwhile."""
+    digests = "-".join(compute_digest(data or b"")[:_DIGEST_LETTERS] for data in (before, after))
+    plain = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
+    temporary = path.with_name(f"{plain.name}-{digests}")
+    try:
+        if after is None:
+            path.rename(temporary)
+            is_unchanged = read(temporary) == before
+            if not is_unchanged:
+                _create_exclusively(temporary, path)
+        else:
+            _create_file(plain, after, path)
+            plain.rename(temporary)
+            if before is None:
+                is_unchanged = _create_exclusively(temporary, path)
+            else:
+                is_unchanged = file_swap.swap(temporary, path, lambda file: read(file) == before)
+        if not is_unchanged:
+            raise _ChangedError(path)
+    finally:
+        plain.unlink(missing_ok=True)
+        _discard(temporary, path)
+
+
+def _create_exclusively(temporary: Path, path: Path) -> bool:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    return True
+
+
+def _collect_abandoned(path: Path) -> None:
+    """Delete what a dead writer left in a file's folder."""
+    for file in path.parent.iterdir():
+        if file.name.startswith(_TEMPORARY) and file.is_file():
+            _discard(file, path)
+
+
+def _discard(temporary: Path, path: Path) -> None:
+    """Delete a temporary file; if it came out of its place with other words, or still open, it becomes a backup."""
+    with suppress(FileNotFoundError), temporary.open("rb") as file:
+        is_open = file_swap.is_open_elsewhere(file.fileno())
+        is_out_of_place = os.fstat(file.fileno()).st_nlink == 1
+        digests = temporary.name.removeprefix(_TEMPORARY).split("-")[1:] if is_out_of_place else []
+        if digests and (is_open or compute_digest(file.read())[:_DIGEST_LETTERS] not in digests):
+            temporary.rename(_name_backup(path))
+        else:
+            temporary.unlink()
 
 
 def _create_file(path: Path, data: bytes, mode_from: Path) -> None:

@@ -1,7 +1,7 @@
 """The store's protocol, its values and its errors. (scale.md: the store protocol)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -140,6 +140,13 @@ class Store(Protocol):
     def collect_garbage(self) -> int:
         """Delete leftovers of dead writers and return their number."""
         return 0
+
+    def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
+        """Call `merge(key, known, data)` for what a program wrote into a file after that was replaced.
+
+        `known` is the part of `data` that was there before. The same words may come twice after a crash.
+        """
+        del merge  # no program writes into an object of a bucket
 
 
 def join_chunks(data: Data) -> bytes:

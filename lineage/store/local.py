@@ -5,14 +5,14 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from lineage import file_swap
 from lineage.errors import WorkspaceError
-from lineage.store import base, modes, platform
+from lineage.store import base, modes, platform, temporaries
 
-TEMP_PREFIX = ".lineage-tmp-"
 _LOCK_SHARDS = 64
 _CHUNK_BYTES = 1 << 20
 MAX_BYTES_IN_MEMORY = 1 << 23  # `open` reads a longer file in chunks
@@ -35,6 +35,10 @@ class LocalStore(base.Store):
         self.root = root
         self._locks = locks or root / ".lineage" / "locks"
         self._private = private
+        # Outside of the synced files, and in one folder: the next writer finds what a dead one left.
+        has_state = self._locks in (root / ".lineage" / "locks", root / "locks")
+        self._temporaries = self._locks.with_name("tmp") if has_state else None
+        self._collected: set[Path] = set()
 
     def exists(self) -> bool:
         """Tell whether the folder exists. Raises WorkspaceError if the system cannot tell."""
@@ -44,14 +48,17 @@ class LocalStore(base.Store):
     def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
         """Write a free key (see `Store.create`)."""
         path = self._path(key)
-        with _translate_os_errors(key), self._temporary(path, data, frozen=frozen) as (temporary, version):
+
+        def place(temporary: Path) -> None:
             try:
                 platform.rename_exclusive(temporary, path)
             except FileExistsError as error:
                 raise base.ExistsError(f"{key} exists already") from error
             finally:
                 platform.fsync_directory(path.parent)  # also if the key exists: its writer may die before its own flush
-        return version
+
+        with _translate_os_errors(key):
+            return self._write(path, data, place, frozen=frozen)
 
     def read(self, key: str) -> base.Blob:
         """Return the content of a key (see `Store.read`)."""
@@ -63,22 +70,39 @@ class LocalStore(base.Store):
     def open(self, key: str) -> Iterator[base.BlobStream]:
         """Return the content of a key as a stream (see `Store.open`)."""
         with _translate_os_errors(key), _open_regular_file(self._path(key), key) as (descriptor, status):
-            data = _read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
+            data = temporaries.read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
             chunks = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
             yield base.BlobStream(data, _stamp_of(status), chunks)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
         """Write a key that has this version (see `Store.replace`)."""
         path = self._path(key)
-        with self.lock(f"swap-{_lock_shard(key)}"), _translate_os_errors(key):
+
+        def is_expected(file: Path) -> bool:
+            return _version_of(_read(file, key)[0]) == version
+
+        def place(temporary: Path) -> None:
+            if displaced and self._temporaries:
+                temporary = temporary.rename(displaced)
+            if not file_swap.swap(temporary, path, is_expected, keep=self._name_displaced(key, before, before)):
+                raise base.ConflictError(f"{key} was changed by somebody else")
+            platform.fsync_directory(path.parent)
+
+        with self.lock(_swap_lock(key)), _translate_os_errors(key):
+            displaced, done = None, False
             try:
-                if _version_of(_read(path, key)[0]) != version:
+                before, _ = _read(path, key)
+                if _version_of(before) != version:
                     raise base.ConflictError(f"{key} was changed by somebody else")
-            except base.MissingError as error:
+                displaced = self._name_displaced(key, before, data)
+                new_version = self._write(path, data, place, frozen=frozen)
+                done = True
+            except (base.MissingError, FileNotFoundError) as error:
                 raise base.ConflictError(f"{key} was removed by somebody else") from error
-            with self._temporary(path, data, frozen=frozen) as (temporary, new_version):
-                temporary.replace(path)
-                platform.fsync_directory(path.parent)
+            finally:
+                if displaced and not temporaries.delete_if_done(displaced, (before, data)):
+                    known = before if done else data
+                    displaced.rename(self._name_displaced(key, known, known) or displaced)
         return new_version
 
     def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
@@ -105,7 +129,7 @@ class LocalStore(base.Store):
         path = self._path(key)
         # Under the swap's lock: a swap that has just compared would bring the key back.
         with (
-            self.lock(f"swap-{_lock_shard(key)}"),
+            self.lock(_swap_lock(key)),
             _translate_os_errors(key),
             contextlib.suppress(FileNotFoundError, NotADirectoryError),
         ):
@@ -144,7 +168,48 @@ class LocalStore(base.Store):
     def collect_garbage(self) -> int:
         """Delete dead writers' temporary files and return their number."""
         with _translate_os_errors(str(self.root)):
-            return sum(map(_delete_if_abandoned, _find_temporaries(self.root)))
+            return sum(map(temporaries.delete_if_abandoned, temporaries.find_temporaries(self.root)))
+
+    def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
+        """Merge what programs wrote into files that were replaced meanwhile (see `Store.merge_displaced`)."""
+        if self._private or self._temporaries is None:
+            return  # nobody edits these
+        with _translate_os_errors(str(self._temporaries)), contextlib.suppress(FileNotFoundError):
+            for name in sorted(os.listdir(self._temporaries)):
+                with contextlib.suppress(base.MissingError):  # another process was faster
+                    if displaced := temporaries.parse_displaced(name):
+                        self._merge_displaced(self._temporaries / name, displaced, merge)
+
+    def _merge_displaced(
+        self, file: Path, displaced: temporaries.Displaced, merge: Callable[[str, bytes, bytes], None]
+    ) -> None:
+        """Merge one file, then delete it. While a program has it open, or may save over the merge, it is kept."""
+        key = displaced.key
+        with self.lock(_swap_lock(key)):
+            if displaced.find_known(_read(file, key)[0]) is None:
+                self._undo_half_swap(file, displaced)
+            data, _ = _read(file, key)
+        known = displaced.find_known(data)
+        if data != known:
+            merge(key, known or b"", data)
+        with self.lock(_swap_lock(key)):
+            is_kept = displaced.is_finished and temporaries.is_recent(file)
+            if not is_kept and not temporaries.delete_if_done(file, (data,)) and data != known:
+                file.rename(self._name_displaced(key, data, data) or file)
+
+    def _undo_half_swap(self, file: Path, displaced: temporaries.Displaced) -> None:
+        """Give a key back what came out for a writer that died before it could do so."""
+        with contextlib.suppress(base.MissingError, FileNotFoundError):
+            path = self._path(displaced.key)
+            if displaced.is_new(_read(path, displaced.key)[0]):
+                file_swap.exchange(file, path)
+
+    def _name_displaced(self, key: str, old: bytes, new: bytes) -> Path | None:
+        """Return the path of a file that trades places with a key, None if it needs none or cannot have one."""
+        if self._private or self._temporaries is None or not file_swap.can_exchange():
+            return None
+        name = temporaries.name_displaced(key, old, new)
+        return self._temporaries / name if len(os.fsencode(name)) <= temporaries.MAX_NAME_BYTES else None
 
     def _path(self, key: str) -> Path:
         *folders, name = base.validate_key(key).split("/")
@@ -158,18 +223,36 @@ class LocalStore(base.Store):
             _refuse_link(folder)
         return folder
 
+    def _write(self, path: Path, data: base.Data, place: Callable[[Path], None], *, frozen: bool) -> str:
+        """Make a durable temporary file, let `place` give it its name, and return its version."""
+        try:
+            with self._temporary(path, data, frozen=frozen) as (temporary, version):
+                place(temporary)
+        except OSError as error:
+            if error.errno != errno.EXDEV or self._temporaries is None:
+                raise
+            self._temporaries = None  # `.lineage` is on another file system: write beside the file
+            return self._write(path, data, place, frozen=frozen)
+        return version
+
     @contextmanager
     def _temporary(self, path: Path, data: base.Data, *, frozen: bool) -> Iterator[tuple[Path, str]]:
-        """Make a durable temporary file beside `path` and yield it with its version; delete it afterwards.
+        """Make a durable temporary file for `path` and yield it with its version; delete it afterwards.
 
         The writer holds a lock on it until then: without a lock it counts as abandoned.
         """
+        folder = self._temporaries or path.parent
         is_private = self._private or self.root / ".lineage" in path.parents
         group = 0 if is_private else modes.read_group_bits(self.root)
         platform.make_directories(path.parent, 0o700 | group)
-        descriptor, temporary = _open_temporary(path.parent, 0o400 if frozen else 0o600, group & 0o040)
+        if self._temporaries:
+            platform.make_directories(self._temporaries, 0o700)
+        if folder not in self._collected:
+            self._collected.add(folder)
+            temporaries.collect_abandoned(folder)
+        descriptor, temporary = temporaries.open_temporary(folder, 0o400 if frozen else 0o600, group & 0o040)
         try:
-            with _keep_locked(descriptor):
+            with temporaries.keep_locked(descriptor):
                 try:
                     version = _write_all(descriptor, data)
                     platform.fsync(descriptor)
@@ -179,33 +262,6 @@ class LocalStore(base.Store):
         finally:
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
-
-
-def _open_temporary(folder: Path, mode: int, group: int) -> tuple[int, Path]:
-    """Make a new file and lock it."""
-    while True:
-        temporary = folder / f"{TEMP_PREFIX}{os.urandom(8).hex()}"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY, mode)
-        if group:  # the umask might take it
-            os.chmod(temporary, mode | group)
-        platform.lock_descriptor(descriptor)
-        if os.fstat(descriptor).st_nlink:
-            return descriptor, temporary
-        os.close(descriptor)  # a collector deleted the file before it was locked
-
-
-@contextmanager
-def _keep_locked(descriptor: int) -> Iterator[None]:
-    """Keep a file locked after its descriptor is closed."""
-    if not platform.CAN_RENAME_OPEN_FILES:
-        yield
-        return
-    # The descriptor has to be closed before the rename, since close reports write errors; a copy keeps the lock.
-    duplicate = os.dup(descriptor)
-    try:
-        yield
-    finally:
-        os.close(duplicate)
 
 
 @contextmanager
@@ -234,14 +290,7 @@ def _refuse_link(folder: Path) -> None:
 
 def _read(path: Path, key: str) -> tuple[bytes, os.stat_result]:
     with _open_regular_file(path, key) as (descriptor, status):
-        return _read_all(descriptor, status), status
-
-
-def _read_all(descriptor: int, status: os.stat_result) -> bytes:
-    parts = []
-    while part := os.read(descriptor, max(status.st_size, 1) + 1):
-        parts.append(part)
-    return b"".join(parts)
+        return temporaries.read_all(descriptor, status), status
 
 
 @contextmanager
@@ -294,7 +343,7 @@ def _has_files(root: Path, prefix: str) -> bool:
 
 def _iter_entries(root: Path, prefix: str) -> Iterator[os.DirEntry[str]]:
     """Yield the entries of a folder that can be keys, or lead to keys; none if the folder is missing."""
-    hidden = TEMP_PREFIX if prefix else (TEMP_PREFIX, ".")
+    hidden = temporaries.TEMP_PREFIX if prefix else (temporaries.TEMP_PREFIX, ".")
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), _scan_folder(root / prefix) as entries:
         yield from (entry for entry in entries if not entry.name.startswith(hidden))
 
@@ -318,35 +367,12 @@ def _is_open(path: Path) -> bool:
     return bool(path.stat().st_mode & 0o077)
 
 
-def _find_temporaries(root: Path) -> Iterator[Path]:
-    """Yield the temporary files below the root; links and pipes of such a name are not the store's."""
-    for folder, _, names in os.walk(root):
-        paths = (Path(folder, name) for name in names if name.startswith(TEMP_PREFIX))
-        yield from (path for path in paths if path.is_file() and not path.is_symlink())
-
-
-def _delete_if_abandoned(temporary: Path) -> bool:
-    """Delete a temporary file whose writer died and holds no lock on it; tell whether it was deleted."""
-    try:
-        descriptor = os.open(temporary, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
-    except (FileNotFoundError, PermissionError):
-        return False
-    try:
-        is_abandoned = platform.try_lock_descriptor(descriptor)
-        if is_abandoned:
-            temporary.unlink(missing_ok=True)
-            platform.fsync_directory(temporary.parent)  # it may hold text of a removed session
-    finally:
-        os.close(descriptor)
-    return is_abandoned
-
-
 def _stamp_of(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}"
 
 
-def _lock_shard(key: str) -> int:
-    return int(hashlib.sha256(key.encode()).hexdigest(), 16) % _LOCK_SHARDS
+def _swap_lock(key: str) -> str:
+    return f"swap-{int(hashlib.sha256(key.encode()).hexdigest(), 16) % _LOCK_SHARDS}"
 
 
 def _version_of(data: bytes) -> str:

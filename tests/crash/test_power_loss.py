@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store.local import TEMP_PREFIX
+from lineage.store.temporaries import TEMP_PREFIX
 from tests.support.crash_flows import FLOWS, CrashScene, assert_consistent, assert_recoverable, read_state
 from tests.support.power_loss import STRACE, DurabilityReport, SimulatedDisk, replay_trace, write_tree
 from tests.support.strace import TracedProcesses

@@ -22,7 +22,7 @@ from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.maintenance.finish_pending import FinishPendingResult, finish_pending
 from lineage.pipeline.maintenance.recover import RecoverResult, recover
 from lineage.pipeline.maintenance.verify import verify
-from lineage.store.local import TEMP_PREFIX
+from lineage.store.temporaries import TEMP_PREFIX
 from lineage.workspace.lookup import show_file
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand

@@ -20,7 +20,7 @@ from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.store.local import TEMP_PREFIX
+from lineage.store.temporaries import TEMP_PREFIX
 from lineage.workspace.lookup import show_file
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import SAMPLE, LineageCommand

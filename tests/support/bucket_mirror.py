@@ -14,8 +14,8 @@ from pathlib import Path
 
 from lineage.store import Blob, BlobStream, Data, LocalStore, MissingError, StoredKey
 from lineage.store.base import join_chunks
-from lineage.store.local import TEMP_PREFIX
 from lineage.store.objects import BucketStore
+from lineage.store.temporaries import TEMP_PREFIX
 from tests.support.engines import create_bucket
 
 STATE = ".lineage"

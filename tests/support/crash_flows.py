@@ -17,7 +17,7 @@ from lineage.core.format.documents import parse_document
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store import LocalStore
-from lineage.store.local import TEMP_PREFIX
+from lineage.store.temporaries import TEMP_PREFIX
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.dead_processes import copy_workspace
 from tests.support.strace import KILLED, TracedProcesses

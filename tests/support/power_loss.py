@@ -77,7 +77,8 @@ class SimulatedDisk:
         elif name in ("write", "pwrite64", "ftruncate", "fsync", "fdatasync"):
             self._on_descriptor(name, arguments, result)
         elif name not in _HARMLESS and any(map(self._is_tracked, paths)):
-            self._on_names(name.removesuffix("2").removesuffix("at"), paths)
+            exchanges = "RENAME_EXCHANGE" in arguments
+            self._on_names("exchange" if exchanges else name.removesuffix("2").removesuffix("at"), paths)
         return None
 
     def _track_open(self, path: str, arguments: str, descriptor: str) -> None:
@@ -105,6 +106,12 @@ class SimulatedDisk:
     def _on_names(self, name: str, paths: Sequence[str]) -> None:
         if name == "mkdir":
             self._put(paths[0], DiskNode(names={}))
+        elif name == "exchange":
+            one, other = map(self._node, paths)
+            assert one, paths
+            assert other, paths
+            self._put(paths[0], other)
+            self._put(paths[1], one)
         elif name in ("link", "rename"):
             node = self._node(paths[0])
             assert node is not None, paths

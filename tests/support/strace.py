@@ -228,12 +228,20 @@ def _run(arguments: list[str], strace: list[str], folder: str, **more: Any) -> d
 
 
 def _run_child(
-    arguments: list[str], ready: int, gate: int, folder: Path, short_writes: bool = False, report: bool = False
+    arguments: list[str],
+    ready: int,
+    gate: int,
+    folder: Path,
+    short_writes: bool = False,
+    report: bool = False,
+    home: str = "",
 ) -> None:
     from lineage.cli.main import run
 
     code = 99
     try:
+        if home:
+            os.environ["HOME"] = home
         with contextlib.suppress(OSError, AttributeError):  # where only ancestors may attach: let anybody
             ctypes.CDLL(None).prctl(_PR_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
         for descriptor, name in ((1, "out"), (2, "err")):

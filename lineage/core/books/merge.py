@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
+from lineage.core.base.added_lines import find_added_lines
 from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, make_tombstone_part, with_parts
 from lineage.core.books.entry import Entry, compute_entry_id, escape_own_markers
 from lineage.core.format.body import normalize_body
@@ -88,13 +88,7 @@ class _Merge:
         base, mine, yours = _free_lines(self.base), _free_lines(self.mine), _free_lines(self.yours)
         if yours in (base, mine):
             return book
-        steps = SequenceMatcher(a=base, b=yours, autojunk=False).get_opcodes()
-        added = [line for sort, _, _, start, stop in steps if sort != "equal" for line in yours[start:stop]]
-        # A line that both sides added is there once.
-        present, missing = Counter(mine) - Counter(base), []
-        for line in added:
-            present[line] -= 1
-            missing += [line] if present[line] < 0 else []
+        missing = find_added_lines(base, mine, yours)
         return append_parts(book, BookPart(book.line_end.join(missing) + book.line_end)) if missing else book
 
 

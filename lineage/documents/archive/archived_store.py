@@ -1,6 +1,6 @@
 """The store of a workspace with an archive, in place of `memory/`; a plain file there takes precedence."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from lineage.core.base.naming import MEMORY
@@ -102,3 +102,7 @@ class ArchivedStore:
     def collect_garbage(self) -> int:
         """Collect the garbage of the plain store and the archive."""
         return self.base.collect_garbage() + self.archives.collect_garbage()
+
+    def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
+        """Merge what programs wrote into replaced files of the plain store."""
+        self.base.merge_displaced(merge)

@@ -15,6 +15,7 @@ from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import finish_removal
 from lineage.pipeline.maintenance.resanitize import finish_resanitize
 from lineage.store import BusyError
+from lineage.workspace.displaced_edits import merge_displaced_edits
 from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
@@ -35,12 +36,13 @@ class FinishPendingResult:
 def finish_pending(
     ws: Workspace, result: FinishPendingResult | None = None, *, wait: bool = False, except_token: str | None = None
 ) -> FinishPendingResult:
-    """Finish the jobs in the spool; cheap if there are none.
+    """Finish the jobs in the spool, and merge edits of replaced files; cheap if there are none.
 
     A session locked by somebody else is left to its holder, unless `wait` is True. The captures of `except_token` are
     left to the caller. During an outage of the index, every job waits.
     """
     result = result or FinishPendingResult()
+    merge_displaced_edits(ws)
     pending = ws.documents.spool.list_pending()
     outage = find_outage(ws) if pending else None
     if outage:

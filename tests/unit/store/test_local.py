@@ -25,6 +25,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage import file_swap
 from lineage.errors import WorkspaceError
 from lineage.store import ConflictError, ExistsError, LocalStore, MissingError, commit, modes, update, validate_key
 from tests.support.concurrency import read_line, run_unprivileged, start_process
@@ -137,14 +138,14 @@ def test_links_and_pipes_are_not_keys(store: LocalStore, tmp_path: Path) -> None
     [
         *(("create", call) for call in ("open", "write", "fsync", "close", "link")),
         *(("frozen", call) for call in ("open", "write", "fsync", "close", "link")),
-        *(("replace", call) for call in ("open", "write", "fsync", "close", "replace")),
+        *(("replace", call) for call in ("open", "write", "fsync", "close", "rename", "exchange")),
     ],
 )
 def test_a_failure_leaves_the_old_state_and_no_temporary_file(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, call: str
 ) -> None:
     write = build_writes(store)[way]
-    monkeypatch.setattr(os, call, fail_for_temporaries(call))
+    monkeypatch.setattr(*find_call(call), fail_for_temporaries(call))
     with pytest.raises(WorkspaceError, match="Input/output error"):
         write()
     monkeypatch.undo()
@@ -153,9 +154,14 @@ def test_a_failure_leaves_the_old_state_and_no_temporary_file(
     write()
 
 
+def find_call(name: str) -> tuple[Any, str]:
+    """Where a call of the system stands, and its name."""
+    return (file_swap if name == "exchange" else os), name
+
+
 def fail_for_temporaries(call: str) -> Callable[..., Any]:
     """The system's call, failing for temporary files; a file is closed all the same."""
-    genuine = getattr(os, call)
+    genuine = getattr(*find_call(call))
 
     def failing(*arguments: Any, **options: Any) -> Any:
         if not name_of(arguments[0]).startswith(".lineage-tmp-"):
@@ -183,7 +189,8 @@ def test_a_write_is_flushed_before_it_is_visible_and_its_folder_after(
     ]
     calls.clear()
     store.replace("memory/old.md", b"new", version)
-    assert calls == ["write temporary", "fsync temporary", "replace", "fsync memory", "unlink temporary"]
+    assert calls[:4] == ["write temporary", "fsync temporary", "rename", "exchange"]
+    assert calls[4:] == ["fsync memory", "unlink temporary", "unlink temporary"]  # the name it had, and what came out
     calls.clear()
     store.delete(KEY)
     assert calls == ["unlink a.md", "fsync memory"]
@@ -192,6 +199,7 @@ def test_a_write_is_flushed_before_it_is_visible_and_its_folder_after(
 def test_a_new_folder_is_made_durable_in_its_parent(
     store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    store.create("first.md", b"")
     calls = record_calls(monkeypatch)
     store.create("memory/claims/x.md", b"")
     folders = [call for call in calls if call.startswith(("mkdir", "fsync")) and "temporary" not in call]
@@ -231,20 +239,20 @@ def record_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
 
     def record(call: str, *, named: bool) -> None:
-        genuine = getattr(os, call)
+        genuine = getattr(*find_call(call))
 
         def recording(*arguments: Any, **options: Any) -> Any:
             name = name_of(arguments[0])
             shown = "temporary" if name.startswith(".lineage-tmp-") else name
-            if name != "locks":
+            if name not in ("locks", "tmp"):
                 calls.append(f"{call} {shown}" if named else call)
             return genuine(*arguments, **options)
 
-        monkeypatch.setattr(os, call, recording)
+        monkeypatch.setattr(*find_call(call), recording)
 
     for call in ("write", "fsync", "unlink", "mkdir"):
         record(call, named=True)
-    for call in ("link", "replace"):
+    for call in ("link", "rename", "exchange"):
         record(call, named=False)
     return calls
 
@@ -476,14 +484,14 @@ def test_a_delete_waits_for_a_swap_that_has_compared_already(
 ) -> None:
     version = store.create(KEY, b"old")
     deleting = threading.Thread(target=store.delete, args=(KEY,))
-    genuine = os.replace
+    genuine = file_swap.exchange
 
-    def replace(source: Path, target: Path) -> None:
+    def exchange(source: Path, target: Path) -> bool:
         deleting.start()
         deleting.join(0.3)
-        genuine(source, target)
+        return genuine(source, target)
 
-    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(file_swap, "exchange", exchange)
     store.replace(KEY, b"new", version)
     deleting.join()
     with pytest.raises(MissingError):
