@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand
 from tests.support.strace import require_strace
+from tests.support.web_client import serve_workspace
 
 SESSION = ("--harness", "claude-code", "--session-id", SAMPLE_ID, "--transcript-path", str(SAMPLE))
 LIFE: tuple[Sequence[str], ...] = (
@@ -43,6 +44,9 @@ LIFE: tuple[Sequence[str], ...] = (
     ("sweep",),
     ("recover",),
     ("doctor",),
+    ("watch", "--once"),
+    ("mirror", "{root}-mirror", "--once"),
+    ("serve", "--port", "0", "--check"),
     ("migrate-store", "{root}", "{root}-2"),
     ("hooks", "uninstall", "claude-code"),
     ("remove", SAMPLE_ID, "--yes"),
@@ -95,7 +99,7 @@ def test_no_command_leaves_anything_that_others_can_read(
         if arguments[0] != "hook":  # reads stdin: below, as a process
             done = lineage(*fill_in(arguments, root))
             assert done.code == 0, (arguments, done)
-        assert list_open(root, Path(f"{root}-2"), home / ".claude") == [], arguments
+        assert list_open(root, Path(f"{root}-2"), Path(f"{root}-mirror"), home / ".claude") == [], arguments
 
 
 @pytest.mark.slow
@@ -113,7 +117,18 @@ def test_no_command_makes_anything_wider_even_for_a_moment(tmp_path: Path, home:
         assert list(iter_wide(trace.read_text().splitlines(), there, (str(tmp_path), str(home)))) == [], arguments
         if arguments[0] == "init":
             assert trace.read_text().count("O_CREAT") > 20
-        assert list_open(root, Path(f"{root}-2"), home / ".claude") == [], arguments
+        assert list_open(root, Path(f"{root}-2"), Path(f"{root}-mirror"), home / ".claude") == [], arguments
+
+
+@pytest.mark.slow
+def test_what_the_page_writes_is_its_owner_s_alone(lineage: LineageCommand) -> None:
+    lineage("init")
+    turns = [{"role": "user", "text": "Why does the reader lose a line?"}]
+    payload = {"harness": "generic", "session_id": "s-1", "project": "/home/ada/demo", "transcript": turns}
+    with serve_workspace(lineage.root) as client:
+        assert client.send_json("/api/session-end", payload).json["status"] == "captured"
+        assert client.get("/").status == 200
+        assert list_open(lineage.root) == []
 
 
 def test_a_shared_workspace_is_its_group_s_to_read_and_nobody_s_else(lineage: LineageCommand) -> None:
