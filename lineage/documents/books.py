@@ -45,7 +45,7 @@ class Books:
         base = self.read(ref)
         return self.write_merged(ref, base, change(base))
 
-    def merge_edit(self, ref: BookRef, known: bytes, data: bytes) -> bool:
+    def merge_edit(self, ref: BookRef, known: bytes | None, data: bytes) -> bool:
         """Merge an edit, from the bytes `known` to `data`, into the present file. Return whether that changed."""
         return self.write_merged(ref, _parse_book(known, ref), _parse_book(data, ref))
 

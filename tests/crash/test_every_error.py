@@ -28,7 +28,7 @@ _POSSIBLE = {"EIO": None, "ENOSPC": _CREATING, "EINTR": {"openat", "write", "fsy
 _COMPLAINT = re.compile(r"lineage: .+\n  .+\n")
 
 
-@pytest.mark.parametrize("flow", ["first-end", "resumed-end", "remove"])
+@pytest.mark.parametrize("flow", ["first-end", "resumed-end", "remove", "remember", "forget"])
 @pytest.mark.parametrize("error", _POSSIBLE)
 def test_an_error_at_any_call_of_the_store_is_reported_and_the_next_run_finishes(
     scene_of: Callable[[str], CrashScene], running: TracedProcesses, flow: str, error: str

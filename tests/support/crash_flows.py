@@ -13,6 +13,7 @@ from pathlib import Path
 from lineage.app import locations
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.times import format_time
+from lineage.core.books.entry import compute_entry_id
 from lineage.core.format.documents import parse_document
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.verify import verify
@@ -100,7 +101,17 @@ class CrashFlow:
     arguments: tuple[str, ...]
 
 
+NOTE = "The staging server is rebuilt every night at four."
+
+
+def _noted(root: Path, processes: TracedProcesses) -> None:
+    _empty(root, processes)
+    assert processes.run(root, "remember", NOTE).code == 0
+
+
 FLOWS = {
+    "remember": CrashFlow(_noted, ("remember", "Backups are taken on every Sunday evening.")),
+    "forget": CrashFlow(_noted, ("book", "forget", compute_entry_id("global", "note", NOTE, None))),
     "recover": CrashFlow(_unfinished, ("recover",)),
     "first-end": CrashFlow(_empty, session_end_arguments()),
     "resumed-end": CrashFlow(_half, session_end_arguments()),

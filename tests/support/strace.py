@@ -187,6 +187,7 @@ def _warm_up(folder: Path) -> None:
     session = ("--harness", "claude-code", "--session-id", SAMPLE_ID, "--transcript-path", str(SAMPLE))
     commands = (
         ("init",), ("session-end", *session), ("compaction", *session, "--summary", "Goal."), ("reindex",), ("render",),
+        ("remember", "a word"), ("book", "forget", "0"),
         ("verify",), ("remove", SAMPLE_ID, "--yes"), ("remove", SAMPLE_ID, "--yes"), ("recover",),
     )  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

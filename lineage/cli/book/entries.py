@@ -14,6 +14,7 @@ from lineage.cli.output import format_counts, print_json, print_result, print_te
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.workspace.paths import expand_home
 
@@ -141,7 +142,7 @@ def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
     words = build_command(command, root / place.ref.path, place.line, waits=True)
     run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
-    run_in_workspace(root, lambda ws: books.publish_books(ws, [place.ref]), writes=True)
+    run_in_workspace(root, lambda ws: publish_books(ws, [place.ref]), writes=True)
     return place
 
 

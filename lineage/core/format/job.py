@@ -11,6 +11,7 @@ REMOVAL = "remove"
 RESANITIZE = "resanitize"
 IMPORT = "bundle-import"
 ARCHIVAL = "archive"
+BOOKS = "books"
 """The flows besides the spec's two (see `request`)."""
 
 

@@ -4,7 +4,7 @@ Every surface and the worker start a capture here, by `run_capture`.
 """
 
 from lineage.core.capture.request import COMPACTION, Request, parse_request
-from lineage.core.format.job import ARCHIVAL, IMPORT, REMOVAL, RESANITIZE, Job
+from lineage.core.format.job import ARCHIVAL, BOOKS, IMPORT, REMOVAL, RESANITIZE, Job
 from lineage.errors import EngineMissing, FormatError, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.compaction import capture_compaction
@@ -14,6 +14,7 @@ from lineage.pipeline.maintenance.archive import finish_archive
 from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import finish_removal
 from lineage.pipeline.maintenance.resanitize import finish_resanitize
+from lineage.pipeline.memory.book_changes import finish_book_change
 from lineage.store import BusyError
 from lineage.workspace.displaced_edits import merge_displaced_edits
 from lineage.workspace.workspace import Workspace, find_outage
@@ -69,6 +70,8 @@ def _finish_job(ws: Workspace, job: Job, result: FinishPendingResult) -> list[Jo
         return finish_removal(ws, job)
     if job.flow == IMPORT:
         result.finished += finish_import(ws, job)
+    elif job.flow == BOOKS:
+        finish_book_change(ws, job)
     elif job.flow == ARCHIVAL:
         finish_archive(ws, job)
     elif ws.documents.tombstones.has(job.token):

@@ -5,7 +5,7 @@ entry: its words would be theirs. (reliability: poisoned memory)
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,9 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.errors import InvalidInput, LineageError, NotFoundError
 from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.entry_writer import parse_quote
-from lineage.workspace.book_index import index_books
 from lineage.workspace.lookup import load_readable_document, resolve_session
-from lineage.workspace.publish import publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 
 STANDING, SUPERSEDED, DONE, PINNED, WAITING = "standing", "superseded", "done", "pinned", "waiting"
@@ -124,6 +123,10 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
     locations = [location for ref in refs for location in read_contents(ws, ref).entries]
     matches = [location for location in locations if prefix and location.entry.id.startswith(prefix.lower())]
     if not matches:
+        forgotten = {identifier for ref in ws.documents.books.list() for identifier in read_contents(ws, ref).forgotten}
+        if gone := [identifier for identifier in sorted(forgotten) if prefix and identifier.startswith(prefix.lower())]:
+            problem = f"{gone[0]} is forgotten already, or moved to another scope"
+            raise NotFoundError(problem, hint="`lineage book list` names the books")
         hint = "`lineage book list` names the books, `lineage book show SCOPE KIND` their entries with ids"
         raise NotFoundError(f"no entry {prefix[:40]!r} in any book", hint=hint)
     names = sorted({f"{location.entry.id} ({location.ref.kind} of {location.ref.scope})" for location in matches})
@@ -177,34 +180,35 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
     if new_id in ws.documents.books.read(target).forgotten_ids:
         hint = f"delete the line `<!-- lineage:forgotten {new_id} -->` in {target.path} first"
         raise InvalidInput(f"this was forgotten in {target.scope}", hint=hint)
-    ws.documents.books.demote(location.ref, target, location.entry.id, ws.now)
-    ws.documents.books.roll_over(target.scope, target.kind)
-    publish_books(ws, [location.ref, target])
+
+    def move(staged: Workspace) -> None:
+        staged.documents.books.demote(location.ref, target, location.entry.id, ws.now)
+        staged.documents.books.roll_over(target.scope, target.kind)
+
+    change_books(ws, move)
     return find_entry(ws, new_id)
 
 
 def forget_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> EntryLocation:
     """Forget an entry on every shelf, and return it. Raises as `find_entry` and `require_changeable`.
 
-    Tombstones of its id and of the id that its words would have without a source keep both from coming back.
+    Tombstones of its id and of the id that its words would have without a source keep both from coming back. No copy
+    of its words is left in the databases.
     """
     location = require_changeable(find_entry(ws, prefix), caller)
-    scope, kind, books = location.ref.scope, location.ref.kind, ws.documents.books
-    books.forget(scope, kind, location.entry.id)
+    scope, kind = location.ref.scope, location.ref.kind
     words_id = compute_entry_id(scope, kind, location.entry.body, None)
 
     def add_tombstone(book: Book) -> Book:
         return book if words_id in book.all_ids else append_parts(book, make_tombstone_part(book, words_id))
 
-    books.update(scope, kind, add_tombstone, location.ref.shelf if location.state == WAITING else "")
-    publish_books(ws, [location.ref])
+    def forget(staged: Workspace) -> None:
+        books = staged.documents.books
+        books.forget(scope, kind, location.entry.id)
+        books.update(scope, kind, add_tombstone, location.ref.shelf if location.state == WAITING else "")
+
+    change_books(ws, forget, scrub=True)
     return location
-
-
-def publish_books(ws: Workspace, refs: Iterable[BookRef]) -> None:
-    """Index changed books, then publish MEMORY.md."""
-    index_books(ws, refs)
-    publish_or_mark_stale(ws)
 
 
 def require_changeable(location: EntryLocation, caller: Caller | None) -> EntryLocation:
@@ -234,8 +238,8 @@ def _require_not_handwritten(location: EntryLocation) -> EntryLocation:
 
 
 def _apply_change(ws: Workspace, location: EntryLocation, change: Callable[[Book], Book]) -> EntryLocation:
-    ws.documents.books.update(location.ref.scope, location.ref.kind, change, location.ref.shelf)
-    publish_books(ws, [location.ref])
+    ref = location.ref
+    change_books(ws, lambda staged: staged.documents.books.update(ref.scope, ref.kind, change, ref.shelf))
     return next((new for new in read_contents(ws, location.ref).entries if new.entry.id == location.entry.id), location)
 
 
@@ -304,9 +308,12 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
         name = item.location.entry.id
         if _find_pending(ws, name).entry != item.location.entry:
             raise InvalidInput(f"{name} was changed since it was shown", hint=f"lineage book confirm {name}")
-    for item in evidence:
-        _confirm_entry(ws, item.location)
-    publish_books(ws, (item.location.ref for item in evidence))
+
+    def confirm(staged: Workspace) -> None:
+        for item in evidence:
+            _confirm_entry(staged, item.location)
+
+    change_books(ws, confirm)
     return [find_entry(ws, item.location.entry.id) for item in evidence]
 
 

@@ -54,7 +54,22 @@ def write_entries(
     tags: Sequence[str] = (),
     supersedes: Sequence[str] = (),
 ) -> WriteResult:
-    """Write admitted texts into their books, pending ones onto the pending shelf, and index the books.
+    """Write admitted texts as `write_drafts` does, and index the books."""
+    result = write_drafts(ws, admissions, at=at, origin=origin, tags=tags, supersedes=supersedes)
+    index_books(ws, [BookRef(admission.scope, admission.kind) for admission in admissions])
+    return result
+
+
+def write_drafts(
+    ws: Workspace,
+    admissions: Sequence[policy.Admission],
+    *,
+    at: str,
+    origin: str | None,
+    tags: Sequence[str] = (),
+    supersedes: Sequence[str] = (),
+) -> WriteResult:
+    """Write admitted texts into their books, pending ones onto the pending shelf. The caller indexes the books.
 
     A book over its cap rolls over. The same cap bounds pending entries. The caller publishes MEMORY.md.
 
@@ -75,7 +90,6 @@ def write_entries(
         entries, others = _write_book(ws, scope, kind, drafts)
         written += entries
         dropped += others
-    index_books(ws, [BookRef(scope, kind) for scope, kind in books])
     return WriteResult(tuple(written), dropped)
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef
+from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, validate_agent_id
 from lineage.core.base.times import from_epoch
@@ -27,11 +27,10 @@ from lineage.extraction.normalize import normalize_text
 from lineage.extraction.notes import NoteBlock, NoteEntry, join_blocks, parse_notes
 from lineage.harness.detect_caller import Caller
 from lineage.harness.note_files import FIVE_LAYER, NoteMetadata, find_note_files, infer_note_metadata
+from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import refuse_agents, validate_book
-from lineage.pipeline.memory.entry_writer import collect_known, write_entries
+from lineage.pipeline.memory.entry_writer import collect_known, write_drafts
 from lineage.workspace.book_folders import resolve_project_folder
-from lineage.workspace.book_index import index_books
-from lineage.workspace.publish import publish_or_mark_stale
 from lineage.workspace.workspace import Workspace
 
 WRITTEN, WAITING, KNOWN, FORGOTTEN = "kept", "waiting", "known", "forgotten"
@@ -134,11 +133,13 @@ def migrate_notes(ws: Workspace, request: MigrationRequest, caller: Caller | Non
     if request.agent_id is not None:
         validate_agent_id(request.agent_id)
     paths = sorted({path for requested in request.paths for path in find_note_files(requested)})
-    known = _KnownEntries(ws)
     workspace_files = {path for path in paths if _is_workspace_file(path, request.root)}
-    migrated = [_migrate_file(ws, request, path, known) for path in paths if path not in workspace_files]
-    if not request.is_dry_run:
-        publish_or_mark_stale(ws)
+
+    def migrate(staged: Workspace) -> list[MigratedFile]:
+        known = _KnownEntries(staged)
+        return [_migrate_file(staged, request, path, known) for path in paths if path not in workspace_files]
+
+    migrated = migrate(ws) if request.is_dry_run else change_books(ws, migrate)
     # A file of the workspace is skipped silently if it only lies in a requested folder.
     skipped = [(path, _SKIPPED_WORKSPACE_FILE) for path in sorted(workspace_files.intersection(request.paths))]
     # The backups in five-layer folders hold text that its own migration lost: read only if named (lessons: 26).
@@ -290,13 +291,10 @@ def _write_drafts(ws: Workspace, drafts: Sequence[_Draft], expected: Sequence[Mi
     written: set[tuple[str, str]] = set()
     new = [draft for draft, entry in zip(drafts, expected, strict=True) if entry.state in (WRITTEN, WAITING)]
     for (at, tags), group in groupby(new, lambda draft: (draft.at, draft.tags)):
-        result = write_entries(ws, [draft.admission for draft in group], at=at, origin=None, tags=tags)
+        result = write_drafts(ws, [draft.admission for draft in group], at=at, origin=None, tags=tags)
         written |= {(ref.shelf, entry.id) for ref, entry in result.entries}
-    # All books, not only those just written: an interrupted run may have left some over their caps and unindexed.
-    refs = sorted({BookRef(entry.scope, entry.kind) for entry in expected})
-    for ref in refs:
-        ws.documents.books.roll_over(ref.scope, ref.kind)
-    index_books(ws, refs)
+    for scope, kind in sorted({(entry.scope, entry.kind) for entry in expected}):
+        ws.documents.books.roll_over(scope, kind)
     lost = {draft for draft in new if draft.admission.pending and (PENDING, draft.identifier) not in written}
     pairs = zip(expected, drafts, strict=True)
     return [replace(entry, state=TOO_MANY) if draft in lost else entry for entry, draft in pairs]
@@ -304,7 +302,7 @@ def _write_drafts(ws: Workspace, drafts: Sequence[_Draft], expected: Sequence[Mi
 
 @dataclass(slots=True)
 class _KnownEntries:
-    """The contents of books, as `write_entries` will find them, and the drafts classified so far.
+    """The contents of books, as `write_drafts` will find them, and the drafts classified so far.
 
     A dry run writes nothing, so a second file with the same text must find it here.
     """

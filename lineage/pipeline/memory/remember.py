@@ -6,6 +6,7 @@ agent's, even if it claims otherwise, and waits for confirmation if it would be 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef
@@ -19,10 +20,11 @@ from lineage.extraction.admission_policy import NOTE, Admission
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.normalize import normalize_text
 from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import SUPERSEDED, find_entry, read_contents, validate_book
-from lineage.pipeline.memory.entry_writer import write_entries
+from lineage.pipeline.memory.entry_writer import write_drafts
 from lineage.workspace.book_folders import resolve_project_folder
-from lineage.workspace.publish import publish_or_mark_stale
+from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
 
 REMEMBERED, PENDING_STATUS, KNOWN, FORGOTTEN, DROPPED = "remembered", "pending", "known", "forgotten", "dropped"
@@ -185,11 +187,12 @@ def _admit(
 def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) -> RememberResult:
     ref = BookRef(admission.scope, admission.kind)
     superseded = tuple(_resolve_superseded(ws, ref, prefix) for prefix in memo.supersedes)
-    result = write_entries(ws, [admission], at=ws.now, origin=origin, tags=memo.tags, supersedes=superseded)
+    options: dict[str, Any] = {"at": ws.now, "origin": origin, "tags": memo.tags, "supersedes": superseded}
+    result = change_books(ws, lambda staged: write_drafts(staged, [admission], **options))
     if result.entries:
-        publish_or_mark_stale(ws)
         shelf, entry = result.entries[0]
         return _build_result(PENDING_STATUS if shelf.shelf == PENDING else REMEMBERED, shelf, entry)
+    index_books(ws, [ref])  # it may have been written by hand, and known for that
     is_forgotten = FORGOTTEN in result.dropped
     return _forgotten_result(ws, ref, admission, origin) if is_forgotten else _known_result(ws, ref, admission)
 
