@@ -21,7 +21,6 @@ MAX_BYTES = 16 * 1024 * 1024
 READ_SECONDS = 0.3  # some harnesses never close stdin, and all wait for the hook
 
 _CHUNK = 1 << 16
-_MAX_FOLDERS = 40  # each is a look at the disk before the session starts
 _MAX_LOG_BYTES = 1 << 18  # a hook that fails at each turn must not fill the disk
 _DEFAULT_ROOT = "~/.agents"
 _OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
@@ -48,9 +47,14 @@ def run(arguments: "Sequence[str]") -> int:
 def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
     """Write the payload to the spool, durably; answer a session start; start a worker."""
     event = _find_event(payload)
-    _write_event(root, harness, agent, payload, event in hook_protocol.TURN_END_EVENTS)
+    prefix = hook_protocol.TURN_PREFIX if event in hook_protocol.TURN_END_EVENTS else ""
+    prefix = hook_protocol.COMPACTION_PREFIX if event in hook_protocol.BEFORE_COMPACTION_EVENTS else prefix
+    _write_event(root, harness, agent, payload, prefix)
     if event in hook_protocol.START_EVENTS:
-        _print_context(root, harness, agent, payload)
+        from lineage.cli.hook_context import print_context
+
+        before = _name_session_event(hook_protocol.COMPACTION_PREFIX, harness, agent, payload)
+        print_context(root, harness, agent, payload, before)
     if not os.environ.get("LINEAGE_NO_WORKER"):
         start_worker(root)
 
@@ -76,7 +80,6 @@ def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, 
 
 
 def _resolve_root(workspace: str | None) -> str:
-    # The machine's configuration is not read: `lineage hooks install` writes --workspace into the command.
     name = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT_ROOT
     return _resolve_bucket_folder(name) if "://" in name else os.path.abspath(os.path.expanduser(name))
 
@@ -161,7 +164,7 @@ class _ScannerContext:
     parse_float, parse_int, parse_constant = float, int, float
 
 
-def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]", is_turn_end: bool) -> None:
+def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]", prefix: str) -> None:
     now = time.time()
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
     record = {
@@ -173,10 +176,14 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
         "process": find_harness(),
     }
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
-    if is_turn_end:  # one file a session, replaced at each turn: the queue does not grow with a session
-        session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
-        name = f"{hook_protocol.TURN_PREFIX}{_checksum(session):08x}-{len(session):x}.json"
+    if prefix:  # one file a session, replaced at each turn: the queue does not grow with a session
+        name = _name_session_event(prefix, harness, agent, payload)
     _write_atomically(_ensure_folder(root, hook_protocol.EVENT_QUEUE), name, _encode_json(record).encode("ascii"))
+
+
+def _name_session_event(prefix: str, harness: str, agent: str, payload: "dict[str, Any]") -> str:
+    session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
+    return f"{prefix}{_checksum(session):08x}-{len(session):x}.json"
 
 
 def _ensure_folder(root: str, key: str) -> str:
@@ -268,51 +275,6 @@ def _quote_json(text: str) -> str:
     except ImportError:
         from json.encoder import encode_basestring_ascii
     return encode_basestring_ascii(text)
-
-
-def _print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Print the prepared context block of the session's folder, of one above it in its repository, or of that."""
-    folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
-    if not isinstance(folder, str):
-        roots = payload.get("workspace_roots")
-        folder = roots[0] if isinstance(roots, list) and roots else None
-    for place in _iter_places(folder) if isinstance(folder, str) else ():
-        if block := _read_context(root, agent, place):
-            from lineage.core.base.hook_output import format_hook_output
-
-            _write_stdout(format_hook_output(harness, block))
-            return
-
-
-def _iter_places(folder: str) -> "Iterator[str]":
-    """Yield a folder, its parents up to its repository's root, and its project's key (format: Identity)."""
-    places = [folder]
-    while not os.path.lexists(os.path.join(places[-1], ".git")):
-        parent = os.path.dirname(places[-1])
-        if parent == places[-1] or len(places) == _MAX_FOLDERS:
-            places = [folder]
-            break
-        places.append(parent)
-    yield from places
-    from lineage.projects import find_project_key
-
-    yield find_project_key(folder)
-
-
-def _write_stdout(text: str) -> None:
-    # past sys.stdout: a buffer flushed at exit could fail, and set the exit code
-    view = memoryview(text.encode("ascii"))
-    while view:
-        view = view[os.write(1, view) :]
-
-
-def _read_context(root: str, agent: str, folder: str) -> str:
-    key = hook_protocol.context_block_key(agent, folder, _checksum(f"{agent}\n{folder}"))
-    try:
-        with open(os.path.join(root, ".lineage", key), encoding="utf-8", errors="replace") as file:
-            return file.read() if file.readline() == hook_protocol.context_block_header(agent, folder) else ""
-    except OSError:
-        return ""
 
 
 def _checksum(text: str) -> int:

@@ -11,10 +11,11 @@ SESSION_START = "session-start"
 TURN_END = "turn-end"
 SESSION_END = "session-end"
 COMPACTION = "compaction"
+BEFORE_COMPACTION = "before-compaction"
 OTHER = "other"
 
 SUB_AGENT = "sub-agent"
-BEFORE_COMPACTION = "before a compaction"
+NO_COMPACTION = "a turn that may be followed by a compaction"
 
 FieldNames = dict[str, tuple[str, ...]]
 
@@ -57,16 +58,17 @@ class HookFormat:
     sub_agent_field: str | None = None
 
 
-_IGNORED_EVENTS = {"SubagentStart": SUB_AGENT, "SubagentStop": SUB_AGENT, "PreCompact": BEFORE_COMPACTION}
+_IGNORED_EVENTS = {"SubagentStart": SUB_AGENT, "SubagentStop": SUB_AGENT}
 _CLAUDE_EVENTS = {
     "SessionStart": SESSION_START,
     "Stop": TURN_END,
     "StopFailure": TURN_END,
     "SessionEnd": SESSION_END,
+    "PreCompact": BEFORE_COMPACTION,
     "PostCompact": COMPACTION,
 }
 PLAIN_FORMAT = HookFormat(
-    events={event: event for event in (SESSION_START, TURN_END, SESSION_END, COMPACTION)},
+    events={event: event for event in (SESSION_START, TURN_END, SESSION_END, BEFORE_COMPACTION, COMPACTION)},
     fields=_PLUGIN_FIELDS,
     event_fields=("event",),
 )
@@ -84,7 +86,7 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
     ),
     "gemini": HookFormat(
         events={"SessionStart": SESSION_START, "AfterAgent": TURN_END, "SessionEnd": SESSION_END},
-        ignored_events={"PreCompress": BEFORE_COMPACTION},
+        ignored_events={"PreCompress": NO_COMPACTION},  # it comes with every turn
     ),
     "qwen": HookFormat(_CLAUDE_EVENTS, _IGNORED_EVENTS, sub_agent_field="agent_id"),
     "cursor": HookFormat(
@@ -93,16 +95,18 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "stop": TURN_END,
             "afterAgentResponse": TURN_END,
             "sessionEnd": SESSION_END,
+            "preCompact": BEFORE_COMPACTION,
         },
-        ignored_events={"subagentStart": SUB_AGENT, "subagentStop": SUB_AGENT, "preCompact": BEFORE_COMPACTION},
+        ignored_events={"subagentStart": SUB_AGENT, "subagentStop": SUB_AGENT},
         fields=_FIELDS
         | {"session_id": ("conversation_id", "session_id"), "cwd": ("cwd", "workspace_roots.0")}
         | {"reason": ("reason", "status")},
     ),
     "copilot": HookFormat(
         events={"sessionStart": SESSION_START, "agentStop": TURN_END, "sessionEnd": SESSION_END}
-        | {"SessionStart": SESSION_START, "AgentStop": TURN_END, "Stop": TURN_END, "SessionEnd": SESSION_END},
-        ignored_events=_IGNORED_EVENTS | {"subagentStop": SUB_AGENT, "preCompact": BEFORE_COMPACTION},
+        | {"SessionStart": SESSION_START, "AgentStop": TURN_END, "Stop": TURN_END, "SessionEnd": SESSION_END}
+        | {"preCompact": BEFORE_COMPACTION, "PreCompact": BEFORE_COMPACTION},
+        ignored_events=_IGNORED_EVENTS | {"subagentStop": SUB_AGENT},
         fields={
             "session_id": ("sessionId", "session_id"),
             "transcript_path": ("transcriptPath", "transcript_path"),
@@ -138,20 +142,20 @@ HOOK_FORMATS: Mapping[str, HookFormat] = {
             "session_start": SESSION_START,
             "turn_end": TURN_END,
             "agent_end": TURN_END,
+            "session_before_compact": BEFORE_COMPACTION,
             "session_compact": COMPACTION,
             "session_shutdown": SESSION_END,
         },
-        ignored_events={"session_before_compact": BEFORE_COMPACTION},
         continuing_reasons=frozenset({"reload"}),
     ),
     "openclaw": _make_plugin_format(
         events={
             "session_start": SESSION_START,
             "agent_end": TURN_END,
+            "before_compaction": BEFORE_COMPACTION,
             "after_compaction": COMPACTION,
             "session_end": SESSION_END,
         },
-        ignored_events={"before_compaction": BEFORE_COMPACTION},
     ),
     "goose": HookFormat(
         events={"SessionStart": SESSION_START, "Stop": TURN_END, "SessionEnd": SESSION_END},

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lineage.core.base.hook_protocol import COMPACTED
 from lineage.core.base.naming import Identity
 from lineage.harness import hook_formats as formats
 from lineage.harness.claude_records import unwrap_summary
@@ -81,6 +82,9 @@ def _build_payload(hook_format: formats.HookFormat, event: str, payload: Mapping
     # A session end before a resume or a reload is only a pause.
     if event == formats.SESSION_END and texts["reason"] in hook_format.continuing_reasons:
         event = formats.TURN_END
+    # After a compaction the session goes on: it began before.
+    if event == formats.SESSION_START and texts["reason"] == COMPACTED:
+        event = formats.OTHER
     return HookPayload(event=event, session_id=session_id, **texts)
 
 

@@ -1,7 +1,7 @@
 """The events registered with each harness that runs commands, with the units and limits of its timeouts.
 
-Events before a compaction are left out: they carry no summary, and Gemini's fires at every turn. So is Claude Code's
-SubagentStart: another harness that imports its settings rejects the whole file for it.
+Gemini's event before a compaction is left out: it fires at every turn. So is Claude Code's SubagentStart: another
+harness that imports its settings rejects the whole file for it.
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,7 @@ def build_claude_code(command: HookCommand) -> dict[str, Any]:
     """Return the hooks. Timeouts are in seconds."""
     return {
         "SessionStart": _group(_exec_form(command, timeout=10)),
+        "PreCompact": _group(_exec_form(command, timeout=10)),
         "PostCompact": _group(_exec_form(command, timeout=10)),
         "Stop": _group({**_exec_form(command), "async": True, "timeout": 30}),
         # All hooks of a session end share 1.5 s, unless a settings file declares a timeout.
@@ -39,6 +40,7 @@ def build_codex(command: HookCommand) -> dict[str, Any]:
     return {
         "SessionStart": _group(_shell_form(command, timeout=10), matcher="startup|resume|clear|compact"),
         "Stop": _group(_shell_form(command, timeout=10)),
+        "PreCompact": _group(_shell_form(command, timeout=10)),
         "PostCompact": _group(_shell_form(command, timeout=10)),
         # 1 s by default and 3 s at most: a larger value gives a warning at each launch.
         "SessionEnd": _group(_shell_form(command, timeout=3)),
@@ -60,7 +62,7 @@ def build_gemini(command: HookCommand) -> dict[str, Any]:
 
 def build_qwen(command: HookCommand) -> dict[str, Any]:
     """Return the hooks. Timeouts are in milliseconds for commands."""
-    events = ("SessionStart", "Stop", "PostCompact", "SessionEnd")
+    events = ("SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd")
     return {event: _group(_shell_form(command, timeout=10000)) for event in events}
 
 
@@ -72,7 +74,7 @@ def build_goose(command: HookCommand) -> dict[str, Any]:
 
 def build_cursor(command: HookCommand) -> dict[str, Any]:
     """Return the hooks, handlers without groups. Timeouts are in seconds."""
-    events = ("sessionStart", "stop", "sessionEnd")
+    events = ("sessionStart", "stop", "preCompact", "sessionEnd")
     return {event: {"command": command.shell, "timeout": 10} for event in events}
 
 
@@ -80,4 +82,4 @@ def build_copilot(command: HookCommand) -> dict[str, Any]:
     """Return the hooks. Timeouts are in seconds."""
     # Event names in camel case select the payload in camel case.
     handler = {"type": "command", "bash": command.bash, "powershell": command.powershell, "timeoutSec": 10}
-    return {event: dict(handler) for event in ("sessionStart", "agentStop", "sessionEnd")}
+    return {event: dict(handler) for event in ("sessionStart", "agentStop", "preCompact", "sessionEnd")}

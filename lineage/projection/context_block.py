@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lineage.core.base.fences import neutralize_markdown
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.links import to_one_line, wikilink
+from lineage.core.base.own_session import LAST_SESSION
 from lineage.core.capture.budget import (
     QUARTERS_PER_TOKEN,
     BudgetRequest,
@@ -54,7 +55,7 @@ SECTION_RULES = (
     _SectionRule("curated", "AGENT_MEMORY.md (authoritative)", "`AGENT_MEMORY.md`", 24, 60),
     _SectionRule("preferences", "Preferences and decisions", "`lineage book list`", 18, 50),
     _SectionRule("project", "This project", "`lineage book list`", 10, 30),
-    _SectionRule("last_session", "Last session", "its summary", 14, 40),
+    _SectionRule("last_session", LAST_SESSION, "its summary", 14, 40),
     _SectionRule("decisions", "Decisions that may matter", "`lineage search`", 6, 20),
     _SectionRule("lessons", "Lessons that may matter", "`lineage search`", 5, 20),
     _SectionRule("session", "Findings and notes of this session", "`lineage book list`", 6, 30),

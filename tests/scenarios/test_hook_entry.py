@@ -324,11 +324,11 @@ LIGHT = {
 }  # fmt: skip
 
 
-PROJECTS = {"lineage.core.base.project", "lineage.projects"}
+PROJECTS = {"lineage.cli.hook_context", "lineage.core.base.project", "lineage.projects"}
 """What a start needs whose folder has no block: to find its project's."""
 
 
-@pytest.mark.parametrize("event", ["SessionEnd", "Stop", "SessionStart"])
+@pytest.mark.parametrize("event", ["SessionEnd", "Stop", "PreCompact", "SessionStart"])
 def test_next_to_nothing_is_imported(tmp_path: Path, event: str) -> None:
     """What a bare Python has loaded, and a handful."""
     code = "import sys; bare = set(sys.modules); from lineage.cli.hook_entry import run; run(sys.argv[1:])"
@@ -376,6 +376,8 @@ def test_the_hook_takes_events_for_what_they_are(harness: str) -> None:
     for name, event in EVERY[harness].events.items():
         assert (name in hook_protocol.START_EVENTS) == (event == hook_formats.SESSION_START), name
         assert (name in hook_protocol.TURN_END_EVENTS) == (event == hook_formats.TURN_END), name
+        is_before = event == hook_formats.BEFORE_COMPACTION
+        assert (name in hook_protocol.BEFORE_COMPACTION_EVENTS) == is_before, name
     assert not hook_protocol.TURN_END_EVENTS & set(EVERY[harness].ignored_events)
 
 

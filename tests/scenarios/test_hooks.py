@@ -100,24 +100,24 @@ def test_nothing_is_there_to_install(home: Path) -> None:
 def test_claude_code_reads_its_exec_form(home: Path) -> None:
     run(home, "install", "claude-code")
     hooks = settings(home, "claude-code")["hooks"]
-    assert list(hooks) == ["SessionStart", "PostCompact", "Stop", "SessionEnd"]
+    assert list(hooks) == ["SessionStart", "PreCompact", "PostCompact", "Stop", "SessionEnd"]
     for groups in hooks.values():
         ((handler,),) = (group["hooks"] for group in groups)
         assert (handler["type"], Path(handler["command"]).name) == ("command", "lineage")
         assert handler["args"] == ["hook", "claude-code", "--workspace", str(home / "memory"), "--agent", "default"]
     assert hooks["Stop"][0]["hooks"][0]["async"] is True
-    assert [group[0]["hooks"][0]["timeout"] for group in hooks.values()] == [10, 10, 30, 5]
+    assert [group[0]["hooks"][0]["timeout"] for group in hooks.values()] == [10, 10, 10, 30, 5]
 
 
 @pytest.mark.parametrize(
     ("harness", "events"),
     [
-        ("codex", ["SessionStart", "Stop", "PostCompact", "SessionEnd"]),
+        ("codex", ["SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd"]),
         ("gemini", ["SessionStart", "AfterAgent", "SessionEnd"]),
-        ("qwen", ["SessionStart", "Stop", "PostCompact", "SessionEnd"]),
+        ("qwen", ["SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd"]),
         ("goose", ["SessionStart", "Stop", "SessionEnd"]),
-        ("cursor", ["sessionStart", "stop", "sessionEnd"]),
-        ("copilot", ["sessionStart", "agentStop", "sessionEnd"]),
+        ("cursor", ["sessionStart", "stop", "preCompact", "sessionEnd"]),
+        ("copilot", ["sessionStart", "agentStop", "preCompact", "sessionEnd"]),
     ],
 )
 def test_the_others_read_a_line_for_a_shell(home: Path, harness: str, events: list[str]) -> None:
@@ -190,7 +190,7 @@ def test_the_status_is_one_documented_object(full: Path) -> None:
         "present": True,
         "state": "installed",
         "files": [str(full / FILES["cursor"])],
-        "events": ["sessionStart", "stop", "sessionEnd"],
+        "events": ["sessionStart", "stop", "preCompact", "sessionEnd"],
         "command": [],
         "workspace": str(full / "memory"),
         "agent": "default",

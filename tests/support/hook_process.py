@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from lineage.cli import hook_entry as bell
+from lineage.cli.hook_context import read_context
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.worker import DrainResult, SweepResult, drain, sweep
 from lineage.telemetry import SeenSession
@@ -145,4 +146,4 @@ def list_captured(root: Path, kind: str = "transcript") -> list[Any]:
 
 
 def read_context_block(root: Path, folder: str = "/home/ada/demo", agent: str = "default") -> str:
-    return bell._read_context(str(root), agent, folder)
+    return read_context(str(root), agent, folder)

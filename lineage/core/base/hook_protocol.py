@@ -5,6 +5,9 @@ DEAD_LETTERS = "spool/dead/"
 TURN_PREFIX = "turn--"
 """The beginning of the name of a turn's end: each replaces the one before it."""
 
+COMPACTION_PREFIX = "compaction--"
+"""The beginning of the name of what comes before a compaction: the hook behind it waits until it is worked off."""
+
 CONTEXT_CACHE = "context/"
 HOOK_LOG = "log/hook.log"
 WORKER_LOCK = "worker"
@@ -42,6 +45,12 @@ TURN_END_EVENTS = frozenset(
 )  # fmt: skip
 """Events without any work but a note that the session goes on. The queue keeps the last one of each session."""
 
+BEFORE_COMPACTION_EVENTS = frozenset(
+    {"PreCompact", "preCompact", "before-compaction", "before_compaction", "session_before_compact"}
+)
+COMPACTED, RESUMED = "compact", "resume"
+"""Why a session starts that was there before."""
+
 WORKER_LOCK_FD = 3
 """The descriptor of the lock that a hook takes for the worker, so that no other hook starts a second one."""
 
@@ -55,6 +64,11 @@ def context_block_key(agent: str, folder: str, checksum: int) -> str:
     'context/000000ff-15.txt'
     """
     return f"{CONTEXT_CACHE}{checksum:08x}-{len(agent) + len(folder):x}.txt"
+
+
+def session_block_name(session_id: str) -> str:
+    """Return the name, in the place of a folder, of the block that a session is told after a compaction."""
+    return f"session {session_id}"
 
 
 def context_block_header(agent: str, folder: str) -> str:

@@ -15,6 +15,7 @@ from lineage.extraction.candidates import Candidate
 from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
 from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture
+from lineage.pipeline.memory.statements import withdraw_statements
 from lineage.store import ConflictError, map_concurrently, read_or_none
 from lineage.workspace.lookup import MAX_SUB_AGENTS, find_parent_stem, load_row, load_row_of_written
 from lineage.workspace.publish import index_and_publish
@@ -77,7 +78,9 @@ class _Applier:
             case CaptureStep.MANIFEST:
                 self._link()
             case CaptureStep.LEARN:
-                self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, self.hints.candidates)
+                settled = withdraw_statements(self.ws, intent.job.token)
+                known = self.hints.candidates
+                self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, known, settled)
             case CaptureStep.PUBLISH:
                 self._publish()
             case CaptureStep.TELEMETRY:

@@ -38,7 +38,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     source = sessions.follow_parent(ws, source)
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
     with sessions.locked_session(ws, request.token, source, is_end=True) as (session, finished):
-        turns = _select_new_turns(ws, session, request, source)
+        turns = select_new_turns(ws, session, request, source)
         if not turns:
             return _finish_unchanged(ws, session, request, source, finished)
         intent, hints = _plan_capture(ws, session, request, source, turns, narration)
@@ -68,12 +68,13 @@ def _narrate(ws: Workspace, request: Request, source: SessionSource) -> Narratio
         return NO_NARRATION
     # The first capture may have made the session private: then no model may see it, whatever this request says.
     request = replace(request, private=session.is_private(request))
-    return narrate(ws, request, source, _select_new_turns(ws, session, request, source))
+    return narrate(ws, request, source, select_new_turns(ws, session, request, source))
 
 
-def _select_new_turns(
+def select_new_turns(
     ws: Workspace, session: sessions.Session, request: Request, source: SessionSource
 ) -> Sequence[Turn]:
+    """Return the turns that no capture of the session holds, nor one of its parents if it is a fork."""
     is_partial = session.manifest is not None and session.manifest.partial
     if source.partial and session.captures and not is_partial:
         return ()  # more than its prompts is captured

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lineage.core.base.hook_protocol import session_block_name
 from lineage.core.base.naming import validate_agent_id, validate_id
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
@@ -23,6 +24,7 @@ from lineage.harness.unread import UnreadStore
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest import locate_transcript as transcripts
+from lineage.pipeline.ingest.before_compaction import prepare_compaction
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.processes import is_running
@@ -100,6 +102,9 @@ def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event
                 _handle_session_end(ws, histories, event, payload, done)
             case hook_formats.COMPACTION:
                 _handle_compaction(ws, histories, event, payload, done)
+            case hook_formats.BEFORE_COMPACTION:
+                _record_session(ws, event, payload, payload.transcript_path, None)
+                _handle_before_compaction(ws, histories, event, payload)
             case _:
                 if payload.event == hook_formats.SESSION_START:
                     done.started = True
@@ -165,6 +170,7 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
     """
     # The end comes first: only with its capture is known which of the recorded compactions are its own.
     result = run_capture(ws, parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now))
+    ws.documents.context_cache.discard(payload["agent_id"], session_block_name(payload["session_id"]))
     harness, path = payload["harness"], Path(payload["transcript_path"])
     if result.status == CAPTURED and result.compactions:
         capture = load_adapter(harness).read(path, payload["session_id"])
@@ -178,6 +184,16 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
             run_capture(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
             parents += [session_id] if session_id not in parents else []
     return result
+
+
+def _handle_before_compaction(
+    ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, payload: HookPayload
+) -> None:
+    # Nobody waits for a second try: the compaction is over by then.
+    path = transcripts.locate_transcript(histories, event.harness, payload.session_id, payload.transcript_path)
+    if path:
+        values = {**_build_request(event, payload), "transcript_path": str(path), "captured_at": event.at}
+        prepare_compaction(ws, parse_request(SESSION_END, values, agent_id=None, now=ws.now))
 
 
 def _handle_compaction(

@@ -187,7 +187,7 @@ def _unlink_from_parent(ws: Workspace, token: str, paths: Sequence[str]) -> None
 
 
 def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
-    """Return the token of an indexed session, of one in the spool or a claim only, or of a removed one."""
+    """Return the token of an indexed session, of one in spool, claims or books only, or of a removed one."""
     tokens = [reference] if TOKEN.fullmatch(reference) else []
     agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
     tokens += [derive_session_token(agent, reference) for agent in agents]
@@ -200,7 +200,8 @@ def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
         if removed:
             raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
         for token in tokens:
-            if ws.documents.spool.list_pending(token) or ws.documents.claims.has(token):
+            documents = ws.documents
+            if documents.spool.list_pending(token) or documents.claims.has(token) or list_session_books(ws, token):
                 return token
         raise
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import CURATED, GLOBAL, BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
 from lineage.core.base.project import is_repository
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.books.entry import DERIVED, HAND
+from lineage.core.books.entry import DERIVED, HAND, USER_STATED
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.documents import Artifact
 from lineage.extraction.normalize import is_unspaced, tokenize
@@ -119,7 +119,7 @@ class _ContextBuilder:
             last_session=_build_items([handoff]) if handoff else last,
             decisions=_build_items([entry for entry in relevant if entry.ref.kind == "decision"][:_MAX_RELEVANT]),
             lessons=_build_items([entry for entry in relevant if entry.ref.kind == "lesson"][:_MAX_RELEVANT]),
-            session=_build_items(self._entries(self._session_scopes, *_SESSION_KINDS)),
+            session=_build_items([*self._own_pending(), *self._entries(self._session_scopes, *_SESSION_KINDS)]),
             tasks=self._task_items(),
             daily=self._daily_items(),
             recovery=self._recovery_items(),
@@ -131,6 +131,15 @@ class _ContextBuilder:
 
     def _entries(self, scopes: Iterable[str], *kinds: str) -> list[book_reader.BookEntry]:
         return book_reader.rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
+
+    def _own_pending(self) -> list[book_reader.BookEntry]:
+        """Return what a person stated in this session and a capture has learned, but nobody has confirmed for all."""
+        refs = [BookRef(GLOBAL, kind, PENDING) for kind in _GLOBAL_KINDS if self._request.token]
+        return [
+            item
+            for item in book_reader.rank_entries(entry for ref in refs for entry in self._reader.active_entries(ref))
+            if item.entry.trust == USER_STATED and self._request.token in naming.find_tokens(item.entry.origin or "")
+        ]
 
     def _filter_by_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:
         """Return the project's sessions, all without one. A bare name is that path's project, else that folder's."""

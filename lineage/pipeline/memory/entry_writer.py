@@ -9,12 +9,12 @@ file, adds nothing, and a forgotten entry of it stays forgotten. Compactions tea
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
-from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
@@ -32,7 +32,7 @@ from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
 
-QUOTE = "quote"
+QUOTE, TURN = "quote", "turn"
 
 _Draft = tuple[policy.Admission, Entry]
 
@@ -138,7 +138,10 @@ def _build_entry(
     if provenance.turn_id:
         entry = entry._replace(id=compute_entry_id(scope, kind, text, provenance.turn_id))
     needs_quote = admission.pending or quote not in ("", to_one_line(text))
-    return entry._replace(more=((QUOTE, json.dumps(quote)),)) if needs_quote else entry
+    more = {QUOTE: quote} if needs_quote else {}
+    if provenance.turn_id and not link:
+        more[TURN] = provenance.turn_id
+    return entry._replace(more=tuple((key, json.dumps(value)) for key, value in more.items()))
 
 
 def _write_book(
@@ -213,11 +216,16 @@ class LearnResult:
 
 
 def learn_from_capture(
-    ws: Workspace, artifact: Artifact, proposals: MemoryProposals, known_candidates: Sequence[Candidate] | None = None
+    ws: Workspace,
+    artifact: Artifact,
+    proposals: MemoryProposals,
+    known_candidates: Sequence[Candidate] | None = None,
+    settled: Set[str] = frozenset(),
 ) -> LearnResult:
     """Learn from the transcript of a capture and from a language model's proposals about it.
 
     The caller holds the session's lock. `known_candidates` are those of the transcript's turns, if the caller has them.
+    `settled` are ids in the session's own books that a person has changed or forgotten: they aren't learned again.
     Temp, test and removed sessions teach nothing, and nothing is learned if `knowledge.extract` is off.
     """
     token = artifact.identity.token
@@ -226,12 +234,20 @@ def learn_from_capture(
     if known_candidates is None:
         known_candidates = extract_candidates(transcript.parse_turns(artifact.body))
     finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
-    results = [_write_candidates(ws, artifact, via, candidates) for via, candidates in finders if candidates]
+    results = [_write_candidates(ws, artifact, via, found, settled) for via, found in finders if found]
     written, pending = sum(result.written for result in results), sum(result.pending for result in results)
     return LearnResult(written, pending, sum((Counter(one.dropped) for one in results), Counter(proposals.dropped)))
 
 
-def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: Sequence[Candidate]) -> LearnResult:
+def drop_settled(admissions: Sequence[policy.Admission], token: str, settled: Set[str]) -> list[policy.Admission]:
+    """Return the texts without those that a person changed or forgot while they lay in the session's own books."""
+    ids = (compute_entry_id(session_scope(token), one.kind, one.text, one.provenance.turn_id) for one in admissions)
+    return [admission for admission, identifier in zip(admissions, ids, strict=True) if identifier not in settled]
+
+
+def _write_candidates(
+    ws: Workspace, artifact: Artifact, via: str, candidates: Sequence[Candidate], settled: Set[str]
+) -> LearnResult:
     token = artifact.identity.token
     # A private session must not even claim a project's folder: the claim would tell that the session took place.
     may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=token)
@@ -240,6 +256,7 @@ def _write_candidates(ws: Workspace, artifact: Artifact, via: str, candidates: S
         token, artifact.agent_id, project, artifact.private, has_data=DATA_TAG in artifact.tags
     )
     admissions, dropped = policy.admit_all(candidates, context, via)
+    admissions = drop_settled(admissions, token, settled)
     result = write_entries(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
     pending = sum(ref.shelf == PENDING for ref, _ in result.entries)
     return LearnResult(len(result.entries) - pending, pending, dropped + result.dropped)

@@ -11,6 +11,7 @@ from lineage.harness.hook_formats import (
     BEFORE_COMPACTION,
     COMPACTION,
     HOOK_FORMATS,
+    NO_COMPACTION,
     OTHER,
     PLAIN_FORMAT,
     SESSION_END,
@@ -30,8 +31,8 @@ from tests.support.parametrize import each
 
 Payload = dict[str, Any]
 
-EVENTS = {SESSION_START, TURN_END, SESSION_END, COMPACTION, OTHER}
-REASONS = {SUB_AGENT, BEFORE_COMPACTION, OTHER_HARNESS, NO_EVENT, NO_SESSION}
+EVENTS = {SESSION_START, TURN_END, SESSION_END, BEFORE_COMPACTION, COMPACTION, OTHER}
+REASONS = {SUB_AGENT, NO_COMPACTION, OTHER_HARNESS, NO_EVENT, NO_SESSION}
 ISO = "2026-10-02T11:00:00+02:00"
 EPOCH_MS = 1790931600000
 
@@ -88,7 +89,7 @@ SIGNALS: list[tuple[str, Payload, str, Payload]] = [
     (
         "claude-code",
         make_claude("SessionStart", source="compact", agent_type="x"),
-        SESSION_START,
+        OTHER,
         {"reason": "compact"},
     ),
     ("claude-code", make_claude("Stop", last_assistant_message="Done."), TURN_END, {}),
@@ -208,10 +209,22 @@ SIGNALS: list[tuple[str, Payload, str, Payload]] = [
     ("aider", make_plain("session-end", transcript_path="/d/.aider.chat.history.md"), SESSION_END, {}),
     ("antigravity", make_plain("session-end", transcript_path="/d/transcript.jsonl"), SESSION_END, {}),
     ("generic", make_plain("no-such-event"), OTHER, {}),
+    ("opencode", make_plain("before-compaction"), BEFORE_COMPACTION, {}),
+    ("qwen", make_qwen("PreCompact", trigger="auto"), BEFORE_COMPACTION, {"trigger": "auto"}),
+    ("claude-code", make_claude("PreCompact", trigger="auto", custom_instructions=""), BEFORE_COMPACTION, {}),
+    ("codex", make_codex("PreCompact", turn_id="t", trigger="auto"), BEFORE_COMPACTION, {}),
+    ("cursor", make_cursor("preCompact", trigger="auto"), BEFORE_COMPACTION, {}),
+    (
+        "copilot",
+        make_copilot(transcriptPath=COPILOT_PATH, trigger="auto", customInstructions=""),
+        BEFORE_COMPACTION,
+        {},
+    ),
+    ("pi", make_plain("session_before_compact"), BEFORE_COMPACTION, {}),
+    ("openclaw", make_plain("before_compaction"), BEFORE_COMPACTION, {}),
 ]
 
 IGNORED: list[tuple[str, Payload, str]] = [
-    ("claude-code", make_claude("PreCompact", trigger="auto", custom_instructions=""), BEFORE_COMPACTION),
     ("claude-code", make_claude("SubagentStop", agent_id="a1", agent_transcript_path="/x/agent-a1.jsonl"), SUB_AGENT),
     ("claude-code", make_claude("SubagentStart", agent_type="Explore"), SUB_AGENT),
     ("claude-code", make_claude("Stop", agent_id="a1"), SUB_AGENT),
@@ -220,16 +233,11 @@ IGNORED: list[tuple[str, Payload, str]] = [
     ("claude-code", {"session_id": "s-1"}, NO_EVENT),
     ("claude-code", {}, NO_EVENT),
     ("codex", make_codex("SubagentStop", turn_id="t", agent_id="a1"), SUB_AGENT),
-    ("codex", make_codex("PreCompact", turn_id="t", trigger="auto"), BEFORE_COMPACTION),
-    ("gemini", make_gemini("PreCompress", trigger="auto"), BEFORE_COMPACTION),
+    ("gemini", make_gemini("PreCompress", trigger="auto"), NO_COMPACTION),
     ("qwen", make_qwen("SubagentStop", agent_id="a1"), SUB_AGENT),
-    ("cursor", make_cursor("preCompact", trigger="auto"), BEFORE_COMPACTION),
     ("cursor", make_cursor("subagentStop", summary="Found 2.", status="completed"), SUB_AGENT),
     ("copilot", make_copilot(transcriptPath=COPILOT_PATH, agentId="a1", agentType="x", response="Found."), SUB_AGENT),
-    ("copilot", make_copilot(transcriptPath=COPILOT_PATH, trigger="auto", customInstructions=""), BEFORE_COMPACTION),
     ("copilot", make_copilot(toolName="bash"), NO_EVENT),
-    ("pi", make_plain("session_before_compact"), BEFORE_COMPACTION),
-    ("openclaw", make_plain("before_compaction"), BEFORE_COMPACTION),
     ("opencode", {"event": "dispose", "session_id": None, "directory": "/home/ada/demo"}, NO_SESSION),
     ("goose", {"event": "SessionEnd"}, NO_SESSION),
     ("typewriter", make_claude("SessionEnd"), NO_EVENT),

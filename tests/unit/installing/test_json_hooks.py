@@ -205,9 +205,9 @@ def test_second_and_superfluous_entries_go_when_installing_again() -> None:
     once, marks = installed("{}\n")
     settings = to_plain(once)
     settings["hooks"]["Stop"].append(FORMS["groups"].elements["Stop"])
-    settings["hooks"]["PreCompact"] = [FORMS["groups"].elements["Stop"]]
+    settings["hooks"]["Notification"] = [FORMS["groups"].elements["Stop"]]
     again = to_plain(installed(json.dumps(settings), marks=marks)[0])
-    assert again == {"hooks": {**to_plain(once)["hooks"], "PreCompact": []}}
+    assert again == {"hooks": {**to_plain(once)["hooks"], "Notification": []}}
 
 
 def test_what_stands_beside_hooks_stays_where_later_hooks_need_it() -> None:

@@ -25,17 +25,25 @@ DRIVERS = {
         await tell("session.created", { info: { id: "ses_1" } });
         await tell("session.created", { info: { id: "ses_2", parentID: "ses_1" } });
         await tell("message.updated", { sessionID: "ses_1" });
-        for (const sessionID of ["ses_1", "ses_1", "ses_2", undefined]) {
-          const output = { system: [] };
-          await hooks["experimental.chat.system.transform"]({ sessionID }, output);
-        }
+        const ask = (sessionID) => hooks["experimental.chat.system.transform"]({ sessionID }, { system: [] });
+        for (const sessionID of ["ses_1", "ses_1", "ses_2", undefined]) await ask(sessionID);
         await tell("session.idle", { sessionID: "ses_2" });
         await tell("session.idle", { sessionID: "ses_1" });
+        await hooks["experimental.session.compacting"]({ sessionID: "ses_2" }, { context: [] });
+        await hooks["experimental.session.compacting"]({ sessionID: "ses_1" }, { context: [] });
         await tell("session.compacted", { sessionID: "ses_1" });
+        for (const sessionID of ["ses_1", "ses_1"]) await ask(sessionID);
         await tell("constructor", { sessionID: "ses_1" });
         await hooks.dispose();
         """,
-        [("session-start", "ses_1"), ("turn-end", "ses_1"), ("compaction", "ses_1"), ("session-end", "ses_1")],
+        [
+            ("session-start", "ses_1"),
+            ("turn-end", "ses_1"),
+            ("before-compaction", "ses_1"),
+            ("compaction", "ses_1"),
+            ("other", "ses_1"),  # the block again, behind the compaction
+            ("session-end", "ses_1"),
+        ],
     ),
     "opencode, version 2": (
         "opencode/lineage.js",
@@ -60,20 +68,28 @@ DRIVERS = {
         "pi/lineage.ts",
         """
         const heard = {};
-        plugin.default({ on: (name, handler) => (heard[name] = handler) });
+        const on = (name, handler) => {
+          const earlier = heard[name] ?? (() => undefined);
+          heard[name] = async (...said) => (await earlier(...said), handler(...said));
+        };
+        plugin.default({ on });
         const session = { getSessionId: () => "pi-1", getSessionFile: () => "/home/ada/pi-1.jsonl" };
         const context = { cwd: "/home/ada/demo", sessionManager: session };
         await heard.session_start({ reason: "startup" }, context);
         await heard.before_agent_start({ prompt: "Mend it." }, context);
         await heard.before_agent_start({ prompt: "Go on." }, context);
         await heard.agent_end({}, context);
+        await heard.session_before_compact({ preparation: {} }, context);
         await heard.session_compact({ compactionEntry: { summary: "1. Goal." } }, context);
+        await heard.before_agent_start({ prompt: "Go on." }, context);
         await heard.session_shutdown({ reason: "reload" }, context);
         await heard.session_shutdown(undefined, context);
         """,
         [
             ("session-start", "pi-1"),
             ("turn-end", "pi-1"),
+            ("before-compaction", "pi-1"),
+            ("other", "pi-1"),
             ("turn-end", "pi-1"),
             ("compaction", "pi-1"),
             ("session-end", "pi-1"),
@@ -83,13 +99,26 @@ DRIVERS = {
         "openclaw/index.mjs",
         """
         const heard = {};
-        plugin.default.register({ on: (name, handler) => (heard[name] = handler) });
+        const on = (name, handler) => {
+          const earlier = heard[name] ?? (() => undefined);
+          heard[name] = async (...said) => (await earlier(...said), handler(...said));
+        };
+        plugin.default.register({ on });
         const context = { agentId: "main", sessionId: "oc-1", sessionKey: "chat:7" };
         await heard.session_start({ sessionId: "oc-1" }, context);
+        await heard.before_compaction({ messageCount: 9 }, context);
         await heard.after_compaction({ messageCount: 3, sessionFile: "/home/ada/oc-1.jsonl" }, context);
+        await heard.before_prompt_build({ prompt: "Go on." }, context);
+        await heard.before_prompt_build({ prompt: "Go on." }, context);
         await heard.session_end({ sessionId: "oc-1", reason: "daily", sessionFile: "/home/ada/oc-1.jsonl" }, context);
         """,
-        [("session-start", "oc-1"), ("compaction", "oc-1"), ("session-end", "oc-1")],
+        [
+            ("session-start", "oc-1"),
+            ("before-compaction", "oc-1"),
+            ("compaction", "oc-1"),
+            ("other", "oc-1"),
+            ("session-end", "oc-1"),
+        ],
     ),
 }
 
@@ -103,6 +132,7 @@ def test_a_plugin_rings_with_what_the_hook_understands(tmp_path: Path, case: str
     path, driver, expected = DRIVERS[case]
     heard = run_in_node(tmp_path, harness, (INTEGRATIONS / path).read_text(encoding="utf-8"), driver, len(expected))
     assert {payload["event"] for payload in heard} <= hook_protocol.START_EVENTS | hook_protocol.TURN_END_EVENTS | {
+        "before-compaction",
         "compaction",
         "session-end",
     }

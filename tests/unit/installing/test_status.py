@@ -222,7 +222,7 @@ def test_hooks_that_are_switched_off(machine: HostMachine, case: str) -> None:
 class TestTrust:
     """Codex runs nothing that its user has not approved, and notes the approval by place."""
 
-    EVENTS = ("session_start", "stop", "post_compact", "session_end")
+    EVENTS = ("session_start", "stop", "pre_compact", "post_compact", "session_end")
 
     def test_approved_hooks_need_nothing(self, machine: HostMachine) -> None:
         install(machine, "codex")
@@ -233,7 +233,7 @@ class TestTrust:
         install(machine, "codex")
         self.approve(machine, self.EVENTS[:2])
         (finding,) = get_status(machine, "codex").findings
-        assert (finding.kind, finding.what.rpartition(": ")[2]) == ("untrusted", "PostCompact, SessionEnd")
+        assert (finding.kind, finding.what.rpartition(": ")[2]) == ("untrusted", "PreCompact, PostCompact, SessionEnd")
         assert "/hooks" in finding.mend
 
     def test_an_approval_that_was_taken_back_is_none(self, machine: HostMachine) -> None:

@@ -8,6 +8,7 @@ import { spawn } from "node:child_process";
 const EVENTS = {
   session_start: "session-start",
   agent_end: "turn-end",
+  before_compaction: "before-compaction",
   after_compaction: "compaction",
   session_end: "session-end",
 };
@@ -17,13 +18,13 @@ function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most two seconds, and empty where there is none.
+// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
 function ask(payload) {
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
     let printed = "";
-    const timer = setTimeout(() => resolve(""), 2000);
+    const timer = setTimeout(() => resolve(""), 4000);
     child.stdout.on("data", (part) => (printed += part));
     child.on("close", () => {
       clearTimeout(timer);
@@ -67,11 +68,16 @@ export default {
   register(api) {
     // The block is part of every request of a session, the same in each, until a compaction.
     const blocks = new Map();
-    api.on("after_compaction", async (event, ctx) => void blocks.delete(event?.sessionId ?? ctx?.sessionId), {
-      timeoutMs: 1000,
-    });
+    const compacted = new Set();
+    const forget = async (event, ctx) => {
+      const id = event?.sessionId ?? ctx?.sessionId;
+      blocks.delete(id);
+      compacted.add(id);
+    };
+    api.on("after_compaction", forget, { timeoutMs: 1000 });
     api.on("before_prompt_build", async (event, ctx) => {
       const start = payload("session-start", event, ctx);
+      start.reason = compacted.has(start.session_id) ? "compact" : null;
       if (!blocks.has(start.session_id)) blocks.set(start.session_id, ask(start));
       const block = await blocks.get(start.session_id);
       return block ? { appendSystemContext: block } : undefined;

@@ -22,13 +22,13 @@ function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most two seconds, and empty where there is none.
+// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
 function ask(payload) {
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
     let printed = "";
-    const timer = setTimeout(() => resolve(""), 2000);
+    const timer = setTimeout(() => resolve(""), 4000);
     child.stdout.on("data", (part) => (printed += part));
     child.on("close", () => {
       clearTimeout(timer);
@@ -88,14 +88,23 @@ function sessions() {
 async function server({ directory, worktree }) {
   const here = sessions();
   const blocks = new Map();
+  const compacted = new Set();
   // The block is part of every request, the same in each, until a compaction: then it is asked for again.
   function block(id) {
-    if (!blocks.has(id)) blocks.set(id, ask({ event: "session-start", session_id: id, directory, worktree }));
+    const reason = compacted.has(id) ? "compact" : null;
+    if (!blocks.has(id)) blocks.set(id, ask({ event: "session-start", reason, session_id: id, directory, worktree }));
     return blocks.get(id);
   }
   return {
+    "experimental.session.compacting": async ({ sessionID }) => {
+      if (!sessionID || here.isChild(sessionID)) return;
+      ring({ event: "before-compaction", session_id: sessionID, directory, worktree });
+    },
     event: async ({ event }) => {
-      if (event.type === "session.compacted") blocks.delete(event.properties?.sessionID);
+      if (event.type === "session.compacted") {
+        blocks.delete(event.properties?.sessionID);
+        compacted.add(event.properties?.sessionID);
+      }
       here.heard(event, event.properties ?? {}, V1, { directory, worktree });
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 // What pi says, and what lineage calls it.
 const EVENTS = {
   agent_end: "turn-end",
+  session_before_compact: "before-compaction",
   session_compact: "compaction",
   session_shutdown: "session-end",
 };
@@ -16,13 +17,13 @@ function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most two seconds, and empty where there is none.
+// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
 function ask(payload) {
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
     let printed = "";
-    const timer = setTimeout(() => resolve(""), 2000);
+    const timer = setTimeout(() => resolve(""), 4000);
     child.stdout.on("data", (part) => (printed += part));
     child.on("close", () => {
       clearTimeout(timer);
@@ -63,16 +64,18 @@ function session(ctx) {
 export default function (pi) {
   // A session is told once, with its first prompt, and again after a compaction; a resumed one has it in its history.
   let told = false;
+  let reason = null;
   pi.on("session_start", async (event) => {
     told = event?.reason === "resume" || event?.reason === "reload";
   });
   pi.on("session_compact", async () => {
     told = false;
+    reason = "compact";
   });
   pi.on("before_agent_start", async (_event, ctx) => {
     if (told) return;
     told = true;
-    const content = await ask({ event: "session-start", ...session(ctx) });
+    const content = await ask({ event: "session-start", reason, ...session(ctx) });
     if (content) return { message: { customType: "lineage", content, display: false } };
   });
   for (const [name, called] of Object.entries(EVENTS)) {

@@ -1,0 +1,27 @@
+"""Context blocks without the session that is told. For resumed and compacted sessions alone."""
+
+from base64 import b32encode
+from hashlib import sha256
+
+LAST_SESSION = "Last session"
+"""The heading of the section that begins with a session's line and goes on with its summary."""
+
+
+def drop_session(block: str, agent: str, session_id: str) -> str:
+    r"""Return a block without what it says of one session: its line, and its summary.
+
+    >>> drop_session("Memory.\n\n## Last session\n> - Done. [[memory/2026--yruajzz2ynbltkjz--summary.md]]\n> It was.",
+    ... "default", "sess-1")
+    'Memory.'
+    """
+    seed = f"{agent}:{session_id.strip()}".encode("utf-8", "replace")
+    token = b32encode(sha256(seed).digest()).decode().lower()[:16]  # as `naming.derive_session_token` makes it
+    kept = []
+    for section in block.split("\n\n## "):
+        heading, *lines = section.split("\n")
+        if heading == LAST_SESSION and lines and f"--{token}--" in lines[0]:
+            continue
+        left = [line for line in lines if f"--{token}--" not in line]
+        if left or not lines:
+            kept.append("\n".join([heading, *left]))
+    return "\n\n## ".join(kept)
