@@ -1,6 +1,8 @@
 """The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory."""
 
+import contextlib
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +12,23 @@ from lineage.app import hooks
 from lineage.app.locations import detect_machine, load_settings, open_documents, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
+from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token
 from lineage.core.base.plural import pluralize
 from lineage.core.sanitizer import Sanitizer
-from lineage.errors import EngineMissing, IndexUnavailable
+from lineage.errors import EngineMissing, IndexUnavailable, LineageError
+from lineage.harness import load_adapter
+from lineage.harness.claude_records import AGENT_PREFIX
 from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.installing import HookStatus
+from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import HARMLESS_HINT
 from lineage.store.modes import find_exposed
 from lineage.workspace.lookup import read_local_status, read_status
+from lineage.workspace.workspace import Workspace
 
 _EVENT_PREFIX = "event "
+_SOON_DAYS, _DAY_SECONDS = 4, 86_400
+_CLEANUP_DAYS = 30  # Claude Code's own default
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,8 @@ def examine(root: Path) -> DoctorReport:
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
     findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state), *_check_modes(root)]
+    if not index_findings:
+        findings += run_in_workspace(root, lambda ws: list(_check_expiring(ws)))
     findings += [
         DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
         for warning in load_settings(open_store(root)).unknown
@@ -86,6 +97,30 @@ def _check_hooks(root: Path, statuses: list[HookStatus]) -> Iterator[DoctorFindi
         if status.workspace and Path(status.workspace) != root:
             what = f"its hooks capture into {status.workspace}"
             yield DoctorFinding(status.harness, what, f"`lineage hooks install {status.harness}` if that is not meant")
+
+
+def _check_expiring(ws: Workspace) -> Iterator[DoctorFinding]:
+    """Check for sessions that Claude Code deletes within days, by the age of their files, and that nobody captured."""
+    machine, adapter = detect_machine(), load_adapter("claude-code")
+    agents, soon, days = (
+        {DEFAULT_AGENT, *ws.index.list_agents()},
+        time.time() + _SOON_DAYS * _DAY_SECONDS,
+        _CLEANUP_DAYS,
+    )
+    count = 0
+    for folder in adapter.list_roots(machine.home, machine.environment):
+        setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
+        days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
+        for path in folder.glob("*/*.jsonl"):
+            if path.stat().st_mtime + days * _DAY_SECONDS > soon or path.stem.startswith(AGENT_PREFIX):
+                continue
+            tokens = [derive_session_token(agent, path.stem) for agent in agents]
+            is_known = any(ws.documents.claims.has(one) or ws.documents.tombstones.has(one) for one in tokens)
+            with contextlib.suppress(LineageError):
+                count += not is_known and any(True for _ in adapter.read(path).turns)
+    if count:
+        what = f"Claude Code deletes {pluralize(count, 'session')} within {_SOON_DAYS} days that no capture holds"
+        yield DoctorFinding("claude-code", what, "lineage import claude-code")
 
 
 def _check_workspace(state: dict[str, Any]) -> Iterator[DoctorFinding]:

@@ -4,13 +4,16 @@ Fails without any of `_engine`, `_hooks` and `_workspace` in app/doctor.py.
 """
 
 import json
+import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from lineage.core.base import hook_protocol
 from tests.support.commands import LineageCommand
+from tests.support.hook_process import append_transcript
 from tests.support.workspace import open_test_workspace
 
 
@@ -111,3 +114,25 @@ def test_an_unknown_setting_warns_and_is_a_finding(lineage: LineageCommand) -> N
     done = lineage("doctor")
     assert done.code == 4
     assert "ledger.max_bites" in done.out
+
+
+def test_sessions_that_claude_code_deletes_soon_are_a_finding_until_they_are_captured(
+    lineage: LineageCommand, home: Path
+) -> None:
+    folder = home / ".claude/projects/-home-ada-demo"
+    folder.mkdir(parents=True)
+    for number, days in enumerate((1, 20, 27, 29)):
+        path = append_transcript(folder / f"s-{number}.jsonl", "Moor the boat.")
+        os.utime(path, (then := time.time() - days * 86_400, then))
+    wordless = folder / "s-9.jsonl"
+    wordless.write_text('{"type":"mode","mode":"normal","sessionId":"s-9"}\n')
+    os.utime(wordless, (then, then))
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "deletes 2 sessions within 4 days" in done.out and "lineage import claude-code" in done.out
+    (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 90}')
+    assert lineage("doctor").code == 0
+    (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 21}')
+    assert "deletes 3 sessions" in lineage("doctor").out
+    assert lineage("import", "claude-code").code == 0
+    assert lineage("doctor").code == 0
