@@ -141,6 +141,10 @@ class Store(Protocol):
         """Delete leftovers of dead writers and return their number."""
         return 0
 
+    def find_abandoned(self) -> tuple[str, ...]:
+        """Return the keys of dead writers' files that are left; they are hidden from `list`."""
+        return ()
+
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
         """Call `merge(key, known, data)` for what a program wrote into a file after that was replaced.
 

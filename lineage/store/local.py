@@ -170,6 +170,12 @@ class LocalStore(base.Store):
         with _translate_os_errors(str(self.root)):
             return sum(map(temporaries.delete_if_abandoned, temporaries.find_temporaries(self.root)))
 
+    def find_abandoned(self) -> tuple[str, ...]:
+        """Return the keys of dead writers' temporary files below the folder."""
+        with _translate_os_errors(str(self.root)):
+            found = filter(temporaries.is_abandoned, temporaries.find_temporaries(self.root))
+            return tuple(sorted(path.relative_to(self.root).as_posix() for path in found))
+
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
         """Merge what programs wrote into files that were replaced meanwhile (see `Store.merge_displaced`)."""
         if self._private or self._temporaries is None:

@@ -136,6 +136,20 @@ def delete_if_done(file: Path, known: Collection[bytes]) -> bool:
     return True
 
 
+def is_abandoned(temporary: Path) -> bool:
+    """Return whether the writer of a temporary file died: it holds no lock on it. One out of place is kept a while."""
+    if parse_displaced(temporary.name) and is_recent(temporary):
+        return False
+    try:
+        descriptor = os.open(temporary, os.O_RDONLY | _NO_FOLLOW | _NO_BLOCK | _BINARY)
+    except (FileNotFoundError, PermissionError):
+        return False
+    try:
+        return platform.try_lock_descriptor(descriptor) and not file_swap.is_open_elsewhere(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def delete_if_abandoned(temporary: Path) -> bool:
     """Delete a temporary file whose writer died and holds no lock on it; tell whether it was deleted."""
     if parse_displaced(temporary.name):
@@ -145,13 +159,13 @@ def delete_if_abandoned(temporary: Path) -> bool:
     except (FileNotFoundError, PermissionError):
         return False
     try:
-        is_abandoned = platform.try_lock_descriptor(descriptor)
-        if is_abandoned:
+        is_free = platform.try_lock_descriptor(descriptor)
+        if is_free:
             temporary.unlink(missing_ok=True)
             platform.fsync_directory(temporary.parent)  # it may hold text of a removed session
     finally:
         os.close(descriptor)
-    return is_abandoned
+    return is_free
 
 
 def read_all(descriptor: int, status: os.stat_result) -> bytes:

@@ -1,11 +1,13 @@
 """The application: both tables behind the guard, and the loop that serves it."""
 
+import asyncio
 import socket
 import sys
 import traceback
 from dataclasses import replace
 from pathlib import Path
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route as Address
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lineage.errors import LineageError, NotFoundError
 from lineage.web import endpoints, openapi
@@ -24,6 +27,7 @@ from lineage.web.service import Service
 STATIC = {"style.css": "text/css", "lineage.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _FOLDER = Path(__file__).parent / "static"
 _MAX_CONNECTIONS = 64
+_HEAD_SECONDS = 5.0
 
 
 class UnexpectedError(LineageError):
@@ -58,12 +62,48 @@ def serve(service: Service, listener: socket.socket) -> None:
     uvicorn.Server(build_config(service)).run(sockets=[listener])
 
 
+class BoundedProtocol(H11Protocol):
+    """HTTP that closes a connection whose request does not come in time: a few of these would take all there are.
+
+    The time runs from the connection, or from the first byte of a later request, to the end of the request's head.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the time for the first request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop the time at the end of a request's head; start it if only a part of one came."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_timer()
+        elif self._timer is None:
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the time."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+
 def build_config(service: Service) -> uvicorn.Config:
     """Return the server's configuration: bounded, and without an access log, for addresses hold queries."""
     # without proxy_headers: any client could send them, and say that it is another
     return uvicorn.Config(
-        build_application(service), log_level="critical", access_log=False, ws="none", lifespan="off",
-        proxy_headers=False, server_header=False, limit_concurrency=_MAX_CONNECTIONS, timeout_graceful_shutdown=5,
+        build_application(service), http=BoundedProtocol, log_level="critical", access_log=False, ws="none",
+        lifespan="off", proxy_headers=False, server_header=False, limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=5,
     )  # fmt: skip
 
 

@@ -103,6 +103,10 @@ class ArchivedStore:
         """Collect the garbage of the plain store and the archive."""
         return self.base.collect_garbage() + self.archives.collect_garbage()
 
+    def find_abandoned(self) -> tuple[str, ...]:
+        """Return what dead writers left in the plain store."""
+        return self.base.find_abandoned()
+
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
         """Merge what programs wrote into replaced files of the plain store."""
         self.base.merge_displaced(merge)

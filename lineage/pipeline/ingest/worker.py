@@ -71,6 +71,7 @@ def drain(
 ) -> DrainResult:
     """Process due events while `should_continue`, save running sessions' checkpoints, prepare new ones' contexts."""
     done = DrainResult()
+    ws.documents.spool.store.collect_garbage()  # what a hook that was killed left
     finish_pending(ws)  # first what a crash left behind: a session's captures stay in order
     for event in ws.documents.hook_queue.list_pending():
         if event.not_before > ws.now:

@@ -81,6 +81,7 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_unnamed(scan),
         *_check_links(scan),
         *_check_spool(ws),
+        *_check_abandoned(ws),
         *_check_sanitized(ws, scan),
         *_check_replaced(scan),
         *_check_rows(ws, scan),
@@ -174,6 +175,12 @@ def _check_spool(ws: Workspace) -> Iterator[VerifyFinding]:
         yield VerifyFinding(SHOULD, f".lineage/{event.key}", f"given up: {event.why}", "look at it, then delete it")
     for key in [*ws.documents.spool.list_damaged(), *ws.documents.hook_queue.list_damaged()]:
         yield VerifyFinding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
+
+
+def _check_abandoned(ws: Workspace) -> Iterator[VerifyFinding]:
+    """Report the files of dead writers: they may hold text of any session, a removed one too."""
+    for key in ws.documents.store.find_abandoned():
+        yield VerifyFinding(SHOULD, key, "a file that a dead writer left", _RECOVER)
 
 
 def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:

@@ -142,6 +142,16 @@ def test_no_file_is_left_without_a_program_that_has_it_open(tmp_path: Path, priv
     assert list_temporary_files(tmp_path) == []
 
 
+def test_what_a_dead_writer_left_is_named(store: LocalStore, tmp_path: Path) -> None:
+    store.create(KEY, b"old")
+    left = tmp_path / "memory" / f"{TEMP_PREFIX}0123456789abcdef"
+    left.parent.mkdir()
+    left.write_bytes(b"half")
+    assert store.find_abandoned() == (left.relative_to(tmp_path).as_posix(),)
+    assert store.collect_garbage() == 1
+    assert store.find_abandoned() == ()
+
+
 @pytest.mark.parametrize("folder", [".lineage/tmp", "."])
 def test_the_next_writer_deletes_what_a_dead_one_left(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir(parents=True, exist_ok=True)
