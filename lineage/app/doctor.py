@@ -102,21 +102,16 @@ def _check_hooks(root: Path, statuses: list[HookStatus]) -> Iterator[DoctorFindi
 def _check_expiring(ws: Workspace) -> Iterator[DoctorFinding]:
     """Check for sessions that Claude Code deletes within days, by the age of their files, and that nobody captured."""
     machine, adapter = detect_machine(), load_adapter("claude-code")
-    agents, soon, days = (
-        {DEFAULT_AGENT, *ws.index.list_agents()},
-        time.time() + _SOON_DAYS * _DAY_SECONDS,
-        _CLEANUP_DAYS,
-    )
-    count = 0
+    agents, soon, count = {DEFAULT_AGENT, *ws.index.list_agents()}, time.time() + _SOON_DAYS * _DAY_SECONDS, 0
     for folder in adapter.list_roots(machine.home, machine.environment):
         setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
         days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
         for path in folder.glob("*/*.jsonl"):
-            if path.stat().st_mtime + days * _DAY_SECONDS > soon or path.stem.startswith(AGENT_PREFIX):
-                continue
-            tokens = [derive_session_token(agent, path.stem) for agent in agents]
-            is_known = any(ws.documents.claims.has(one) or ws.documents.tombstones.has(one) for one in tokens)
-            with contextlib.suppress(LineageError):
+            with contextlib.suppress(LineageError, OSError):  # no transcript, or deleted just now
+                if path.stat().st_mtime + days * _DAY_SECONDS > soon or path.stem.startswith(AGENT_PREFIX):
+                    continue
+                tokens = [derive_session_token(agent, path.stem) for agent in agents]
+                is_known = any(ws.documents.claims.has(one) or ws.documents.tombstones.has(one) for one in tokens)
                 count += not is_known and any(True for _ in adapter.read(path).turns)
     if count:
         what = f"Claude Code deletes {pluralize(count, 'session')} within {_SOON_DAYS} days that no capture holds"
