@@ -225,7 +225,7 @@ def read_qwen(records: list[dict[str, Any]], found: Found) -> None:
                 found.say("answer", answer)
         if record.get("type") == "user" and record.get("provenance") in (None, "real_user"):
             typed = get_dict(record, "systemPayload").get("displayText")
-            found.say("prompt", typed or join_text(message.get("parts")))
+            found.say("prompt", typed or join_text(get_dict(record, "message").get("parts")))
 
 
 def read_blocks(records: list[dict[str, Any]], found: Found) -> None:
