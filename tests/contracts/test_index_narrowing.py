@@ -24,7 +24,7 @@ from lineage.index.text_search import SqliteTextSearch
 from tests.contracts.test_index_books import book, files
 from tests.support.artifacts import AT, add_to_index, make_artifact, make_identity
 from tests.support.books import make_entry
-from tests.support.indexes import POSTGRES, SQLITE
+from tests.support.indexes import POSTGRES, SQLITE, query_rows
 
 ENGINES = {SQLITE: SqliteTextSearch, POSTGRES: PostgresTextSearch}
 LATER, LATEST = "2026-11-21T10:30:00.000Z", "2026-11-22T10:30:00.000Z"
@@ -103,6 +103,8 @@ def test_a_path_is_that_of_the_session_or_of_the_session_that_said_it(index: Ind
         index.add_folder(token, "\npackages/a_i/")
         index.add_folder(token, "\npackages/a_i/")
     assert found(index, "plums path:packages/a_i") == {"s-1", "s-2"}
+    rows = query_rows(index, "select folders from artifacts order by session_id")
+    assert [row["folders"] for row in rows] == ["\nPackages/a_i/src/", "\nx/\npackages/a_i/"]
 
 
 def test_a_project_and_an_agent_are_those_of_the_scope_or_of_the_session_that_said_it(index: Index) -> None:

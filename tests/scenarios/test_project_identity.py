@@ -158,7 +158,7 @@ def test_a_subfolder_of_a_monorepo_narrows_its_project(ws: Workspace, tmp_path: 
     calls = {
         "absolute": main / "packages/api/src/a.py", "in worktree": gone / "packages/api/b.py",
         "relative": "packages/web/c.py, packages/api/c.py", "windows": f"{main}\\packages\\api\\d.py",
-        "command": "ls packages/api/d.py", "prefix": f"{main}-2/packages/api/x.py", "out": "../packages/api/x.py",
+        "command": "ls packages/api/d.py", "prefix": f"{main}-/packages/api/x.py", "out": "../packages/api/x.py",
     }  # fmt: skip
     for session, file in calls.items():
         end_session(ws, session, project=str(main), transcript=make_call(file))
@@ -177,9 +177,15 @@ def test_a_subfolder_of_a_monorepo_narrows_its_project(ws: Workspace, tmp_path: 
     ):  # fmt: skip
         assert list_in(ws, project, path) == in_api, (project, path)
     assert list_in(ws, str(main), "packages/web") == {"web", "relative"}
+    for session, folder in (
+        ("named", main / ".worktrees/packages"),
+        ("named too", main / ".claude/worktrees/packages"),
+    ):
+        end_session(ws, session, project=str(folder), transcript=make_call("Makefile"))
+    assert not list_in(ws, DEMO, "packages") & {"named", "named too"}
     assert list_in(ws, DEMO, "packages/a_i") == list_in(ws, DEMO, "api") == set()
     everything = list_in(ws, str(main), None)
-    assert everything == (began.keys() | calls.keys() | {"parent", "away"}) - {"elsewhere"}
+    assert everything == (began.keys() | calls.keys() | {"parent", "away", "named", "named too"}) - {"elsewhere"}
     assert list_in(ws, None, str(main)) == list_in(ws, DEMO, "../x") == everything
     # It is a filter alone: books, ledger and the start of a session are the repository's.
     assert {key for key, _ in ws.index.list_projects()} == {DEMO, "github.com/eve/other"}
