@@ -75,6 +75,12 @@ def format_location(root: Path) -> str:
     return folder_to_address(root.name) or str(root)
 
 
+def is_writable(root: Path) -> bool:
+    """Return whether lineage can write there, as far as modes and the mount tell; a missing folder counts."""
+    place = next((place for place in (root / STATE_FOLDER, root) if os.path.lexists(place)), None)
+    return is_bucket(root) or place is None or os.access(place, os.W_OK)
+
+
 def open_store(root: Path) -> "LocalStore | BucketStore":
     """Return the store of a workspace. Raises ExtraMissing for a bucket without its extra."""
     address = folder_to_address(root.name)

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -39,9 +40,14 @@ def run_in_workspace(
     spool run first. If the index turns out to be damaged, it is reset and the use case runs a second time: every use
     case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises
     WorkspaceError for a missing workspace.
+
+    Where nothing can be written (another user's workspace, a mounted backup) a use case that only reads gets a copy of
+    the index, or one built for it, in a temporary folder.
     """
-    ws = open_workspace(root, create=create)
-    try:
+    with ExitStack() as stack:
+        is_read_only = not (create or writes or locations.is_writable(root))
+        state = stack.enter_context(_copy_databases(root)) if is_read_only else None
+        ws = stack.enter_context(closing(open_workspace(root, create=create, state=state)))
         try:
             result = _run(ws, use_case, writes=writes, needs_index=needs_index)
         except DatabaseDamaged:  # disposable means disposable: begin anew from the files
@@ -54,8 +60,21 @@ def run_in_workspace(
             if not ws.documents.notice_archive():
                 return result
         return _run(ws, use_case, writes=writes, needs_index=needs_index)
-    finally:
-        ws.close()
+
+
+@contextmanager
+def _copy_databases(root: Path) -> Iterator[Path]:
+    """Copy what can be read of a workspace's index into a folder of its own; what is damaged by that is built anew."""
+    from shutil import copyfile  # few workspaces need these
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="lineage-") as name:
+        (Path(name) / locations.STATE_FOLDER).mkdir(0o700)
+        for database in ("index.db", "index.db-wal"):
+            file = Path(locations.STATE_FOLDER, database)
+            with suppress(OSError):
+                copyfile(root / file, name / file)
+        yield Path(name)
 
 
 def _run(ws: Workspace, use_case: Callable[[Workspace], Result], *, writes: bool, needs_index: bool) -> Result:
@@ -80,13 +99,15 @@ def _ensure_indexed(ws: Workspace) -> None:
         finish_scrub(ws)
 
 
-def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) -> Workspace:
+def open_workspace(root: Path, *, create: bool = False, use_model: bool = True, state: Path | None = None) -> Workspace:
     """Return the object graph of one workspace, with this machine's models if configured.
 
+    With `state`, a folder in place of `root` for this machine's files, the workspace is only read: writes stay in
+    memory.
     The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
     """
-    store = locations.open_store(root)
-    if not create and not store.exists():
+    store: Store = (found := locations.open_store(root))
+    if not create and not found.exists():
         name = locations.format_location(root)
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
@@ -95,10 +116,18 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
     for warning in settings.unknown:
         _warn_once(warning)
     machine = locations.load_machine_settings(os.environ)
-    private, moment = locations.open_private_store(root), clock.now()
-    index, telemetry = open_databases(root, private)
+    private: Store = locations.open_private_store(root)
+    if state:
+        from lineage.store.memory import MemoryStore
+        from lineage.store.overlay import OverlayStore
+
+        store = OverlayStore(MemoryStore(), store)
+        can_read = os.access(root / locations.STATE_FOLDER, os.R_OK | os.X_OK)
+        private = OverlayStore(MemoryStore(), private) if can_read else MemoryStore()
+    moment, place = clock.now(), (state or root) / locations.STATE_FOLDER
+    index, telemetry = open_databases(state or root, private)
     embedding = build_embedding(machine.embedding)
-    vector_file = root / locations.STATE_FOLDER / "vectors.db"
+    vector_file = place / "vectors.db"
     return Workspace(
         documents=Documents(store, private),
         index=index,
@@ -111,7 +140,7 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True) 
         # An existing file is opened even without a model: removing a session must reach its vectors.
         vector_file=vector_file if embedding or index.may_have_vectors(vector_file) else None,
         embedding=embedding,
-        scratch=root / locations.STATE_FOLDER,
+        scratch=place,
     )
 
 
