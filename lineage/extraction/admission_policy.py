@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line
+from lineage.core.base.normalize import fold_text, is_unspaced, measure_width, normalize_text
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.extraction import policy_phrases
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate
 from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
-from lineage.extraction.normalize import fold_text, is_unspaced, measure_width, normalize_text
 from lineage.extraction.phrases import PhraseMatcher
 
 TERMINAL = "terminal"  # `remember`, typed by the user
@@ -126,7 +126,8 @@ def admit(
     turn_id, role, quote = candidate.turn_id, candidate.role, candidate.quote
     provenance = Provenance(via, context.token, turn_id, role, _tainting_tool(candidate), quote, context.private)
     text = candidate.text.strip() if candidate.kind == NOTE else to_one_line(candidate.text)
-    return Admission(candidate.kind, text, target, target == GLOBAL and via != TERMINAL, provenance)
+    pending = (target == GLOBAL and via != TERMINAL) or (candidate.waits and target != session_scope(context.token))
+    return Admission(candidate.kind, text, target, pending, provenance)
 
 
 def admit_all(

@@ -6,17 +6,17 @@ candidate that repeats one carries the tool's name. (format: Books; lessons: 18)
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lineage.core.base.links import to_one_line
+from lineage.core.base.normalize import is_unspaced, measure_width, normalize_text
+from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction import cues
 from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
-from lineage.extraction.normalize import is_unspaced, measure_width, normalize_text
 from lineage.extraction.phrases import PhraseMatcher
 from lineage.extraction.sentences import Sentence, split_sentences
-from lineage.extraction.tool_overlap import find_repeated_tools
 
 HEURISTIC = "heuristic"  # found by rules
 MODEL = "model"  # found by a language model
@@ -43,7 +43,8 @@ class Candidate:
 
     `text` is one line, `quote` the sentence as it stands in its turn. `role` is the first speaker: user, assistant or
     tool. `tool` names the tool whose result the text repeats. `confidence` is 1 to 3: one, one more for the user's
-    words, one more for a label in the sentence itself ("Decision: …").
+    words, one more for a label in the sentence itself ("Decision: …"). An agent's statement that `waits` needs the
+    user's confirmation.
     """
 
     kind: str
@@ -53,21 +54,22 @@ class Candidate:
     tool: str = ""
     confidence: int = 1
     quote: str = ""
+    waits: bool = False
 
 
-def extract_candidates(turns: Sequence[Turn]) -> list[Candidate]:
+def extract_candidates(turns: Sequence[Turn], evidence: ToolEvidence | None = None) -> list[Candidate]:
     """Return the candidates of these turns, see `extract_with_tool_overlap`."""
-    return extract_with_tool_overlap(turns, ())[0]
+    return extract_with_tool_overlap(turns, (), evidence or ToolEvidence(turns))[0]
 
 
 def extract_with_tool_overlap(
-    turns: Sequence[Turn], statements: Sequence[tuple[int, str, bool]]
+    turns: Sequence[Turn], statements: Sequence[Statement], evidence: ToolEvidence
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of these turns, and for each other statement the tool that it repeats.
 
     Candidates come in the order of the conversation, each text once. If user and agent both said it, the user's
     sentence is taken. There are at most `MAX_PER_KIND` of a kind and `MAX_CANDIDATES` together: the most confident
-    first, then the earliest. `statements` are those of `find_repeated_tools`.
+    first, then the earliest.
     """
     by_text: dict[str, tuple[int, Candidate]] = {}
     for position, turn in enumerate(turns):
@@ -78,32 +80,44 @@ def extract_with_tool_overlap(
                 del by_text[key]
             by_text.setdefault(key, (position, candidate))
     limited = _limit_candidates(list(by_text.values()))
+    own = [Statement(position, candidate.quote, candidate.role == USER) for position, candidate in limited]
     # One call for all statements: tool results are long, and reading them twice would double the cost.
-    own_statements = [(position, candidate.quote, candidate.role == USER) for position, candidate in limited]
-    tools = find_repeated_tools([*own_statements, *statements], turns)
-    own_tools, other_tools = tools[: len(limited)], tools[len(limited) :]
-    return [replace(candidate, tool=tool) for (_, candidate), tool in zip(limited, own_tools, strict=True)], other_tools
+    tools = evidence.find_tools([*own, *statements])
+    judged = _judge([candidate for _, candidate in limited], own, tools, evidence)
+    return judged, tools[len(own) :]
 
 
-def attribute_quote(kind: str, text: str, quote: str, turns: Sequence[Turn]) -> Candidate | None:
+def _judge(
+    candidates: Sequence[Candidate], statements: Sequence[Statement], tools: Iterable[str], evidence: ToolEvidence
+) -> list[Candidate]:
+    waiting = evidence.find_waiting(statements)
+    return [
+        replace(candidate, tool=candidate.tool or tool, waits=waits and candidate.role != USER)
+        for candidate, tool, waits in zip(candidates, tools, waiting, strict=False)
+    ]
+
+
+def attribute_quote(
+    kind: str, text: str, quote: str, turns: Sequence[Turn], evidence: ToolEvidence | None = None
+) -> Candidate | None:
     """Return a language model's statement as a candidate, None for a quote that is too short or in no turn.
 
     The first turn that holds the quote decides the role, never the model. A text that differs from the quote repeats a
-    tool if half of it stands in a result. (lessons: 18)
+    tool wherever the result stands. (lessons: 18)
     """
     wanted, line = normalize_text(quote), to_one_line(text)
+    evidence = evidence or ToolEvidence(turns)
     if measure_width(wanted) < MIN_WIDTH:
         return None
     for turn in turns:
         if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalize_text(turn.text):
-            if turn.role == TOOL:
-                tool = turn.name or TOOL
-            else:
-                typed = turn.role == USER and normalize_text(line) in wanted
-                tool = find_repeated_tools([(len(turns), line, typed)], turns)[0]
+            typed = turn.role == USER and normalize_text(line) in wanted
+            statements = [Statement(len(turns), line, typed)]
+            tools = [turn.name or TOOL] if turn.role == TOOL else evidence.find_tools(statements)
             # A result stands below its call, which a link can point at.
             place = next((call.id for call in turns if turn.call and call.number == turn.call), turn.id)
-            return Candidate(kind, line, turn.role, place, tool, 1 + (turn.role == USER), to_one_line(quote))
+            found = Candidate(kind, line, turn.role, place, "", 1 + (turn.role == USER), to_one_line(quote))
+            return _judge([found], statements, tools, evidence)[0]
     return None
 
 

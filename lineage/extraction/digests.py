@@ -3,11 +3,14 @@
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
+from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.candidates import Candidate, extract_candidates, extract_with_tool_overlap
 from lineage.extraction.cues import DECISION, LESSON, TASK
@@ -38,28 +41,34 @@ _MAX_REPLY_LENGTH = 300
 _MAX_NAMES = 64
 
 
-def build_digest(turns: Sequence[Turn]) -> Digest:
+def build_digest(turns: Sequence[Turn], evidence: ToolEvidence | None = None) -> Digest:
     """Return the digest of these turns, see `build_digest_and_candidates`."""
-    return build_digest_and_candidates(turns)[0]
+    return build_digest_and_candidates(turns, evidence)[0]
 
 
-def build_digest_and_candidates(turns: Sequence[Turn]) -> tuple[Digest, list[Candidate]]:
+def build_digest_and_candidates(
+    turns: Sequence[Turn], evidence: ToolEvidence | None = None
+) -> tuple[Digest, list[Candidate]]:
     """Return the digest of these turns, and the candidates of `extract_candidates`, so that nobody extracts them twice.
 
-    The digest leaves out decisions, lessons, tasks and a last reply that merely repeat a tool, because later sessions
-    read summaries. (reliability: poisoned memory)
+    The digest leaves out decisions, lessons, tasks and sentences of the last reply that merely repeat a tool, because
+    later sessions read summaries. (reliability: poisoned memory) The evidence is that of the turns unless it is given.
     """
+    evidence = evidence or ToolEvidence(turns)
     counter = _TurnCounter()
     for position, turn in enumerate(turns):
         counter.add(position, turn)
-    last_reply = [(position, reply, False) for position, reply in counter.last_reply]
-    candidates, repeated_tools = extract_with_tool_overlap(turns, last_reply)
-    repeated = {candidate.text for candidate in candidates if candidate.tool}
+    open_items = extract_candidates(tuple(counter.recent_turns))
+    statements = [Statement(len(turns), item.quote, item.role == USER) for item in open_items]
+    candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
+    judged = chain(candidates, (replace(one, tool=tool) for one, tool in zip(open_items, tools, strict=True)))
+    # Summaries are read unasked: what waits for a person's confirmation stands in none.
+    repeated = {candidate.text for candidate in judged if candidate.tool or candidate.waits}
     digest = Digest(
         turns=len(turns),
         requests=_collect_requests(turns),
         replies=counter.replies,
-        last_reply=_truncate_reply(counter.last_reply[0][1]) if repeated_tools == [""] else "",
+        last_reply=_truncate_reply(evidence.clean(*counter.last_reply)),
         edited_files=tuple(counter.inputs[_EDITS]),
         read_files=tuple(counter.inputs[_READS]),
         commands=tuple(counter.inputs[_RUNS]),
@@ -67,7 +76,7 @@ def build_digest_and_candidates(turns: Sequence[Turn]) -> tuple[Digest, list[Can
         errors=counter.errors,
         decisions=_select_kind(candidates, DECISION, repeated),
         lessons=_select_kind(candidates, LESSON, repeated),
-        open_items=_select_kind(extract_candidates(tuple(counter.recent_turns)), TASK, repeated),
+        open_items=_select_kind(open_items, TASK, repeated),
         names=tuple(counter.names)[:_MAX_NAMES],
         ending=_classify_ending(turns),
     )
@@ -89,7 +98,7 @@ class _TurnCounter:
 
     def __init__(self) -> None:
         self.replies = self.errors = 0
-        self.last_reply: list[tuple[int, str]] = []
+        self.last_reply = ("", 0)
         self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (_EDITS, _READS, _RUNS)}
         self.tool_counts: Counter[str] = Counter()
         self.recent_turns: deque[Turn] = deque(maxlen=_RECENT_TURNS)
@@ -116,7 +125,7 @@ class _TurnCounter:
         self.recent_turns.append(turn)
         if turn.role == ASSISTANT and turn.text:
             self.replies += 1
-            self.last_reply = [(position, turn.text)]
+            self.last_reply = turn.text, position
         # Names are issues, files and components in prose.
         if len(self.names) < _MAX_NAMES and _HINT.search(turn.text):
             self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))  # a paste may be huge

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from lineage.extraction.normalize import tokenize
+from lineage.core.base.normalize import tokenize
 
 # Headings without accents, by the kind of the entries below them.
 SECTIONS: dict[str, tuple[str, ...]] = {

@@ -12,9 +12,11 @@ from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from
 from lineage.index.sessions import SessionRow
 from lineage.index.sqlite import SqliteIndex
 from lineage.index.text_search import ENTRY_KIND, SNIPPET_MARKS, Hit
+from lineage.index.tool_runs import Printed
 
 __all__ = [
     "ENTRY_KIND", "SNIPPET_MARKS", "ArtifactRow", "BookFile", "BookFiles", "BookRows", "EntryRow", "Hit", "Index",
-    "IndexedFile", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession", "SessionRow", "SqliteIndex",
-    "TurnTexts", "build_book_rows", "build_match_expression", "build_row", "build_row_from_hash", "parse_owner_token",
+    "IndexedFile", "Printed", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession", "SessionRow",
+    "SqliteIndex", "TurnTexts", "build_book_rows", "build_match_expression", "build_row", "build_row_from_hash",
+    "parse_owner_token",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lineage.core.capture.ledger import Ledger, Window
 from lineage.core.search.query import Query, parse_query
-from lineage.index import books, sessions, text_search
+from lineage.index import books, sessions, text_search, tool_runs
 from lineage.index.books import BookFiles, EntryRow
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.publish_queue import QueuedCapture
@@ -16,6 +16,7 @@ from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow
 from lineage.index.sessions import SessionRow
 from lineage.index.text_search import Hit
+from lineage.index.tool_runs import Printed
 from lineage.index.vectors import EmbeddedTexts, Vectors
 
 _SELECT_HASHES = (
@@ -182,6 +183,22 @@ class Index(Protocol):
 
     def add_folder(self, token: str, folder: str) -> None:
         """Add a line of `folders` to the rows of a session without it."""
+
+    def find_tool_runs(self, place: Printed, runs: Collection[int], *, of_session: bool = False) -> set[int]:
+        """Return those of these hashes of words that tools printed in the project's captures by then.
+
+        With `of_session` only captures of the session count.
+        """
+        return tool_runs.find_runs(self._select, place, runs, of_session=of_session) if runs else set()
+
+    def blank_repeated_outcomes(self, numbers: Sequence[int] | None) -> None:
+        """Blank the outcomes that repeat a tool of an earlier capture, of these artifacts or of all."""
+        sql, values = tool_runs.SELECT_OUTCOMES, dict[str, object]()
+        if numbers is not None:
+            sql, values = sql + tool_runs.OF_ARTIFACTS, {"numbers": list(numbers)}
+        repeated = tool_runs.list_repeated_outcomes(self._select, list(self._select(sql, **values)))
+        if repeated:
+            list(self._select(tool_runs.BLANK_OUTCOMES, numbers=repeated))
 
     def list_session_files(self, token: str) -> list[tuple[str, str]]:
         """Return (path, kind) of a session's files, oldest first."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from lineage.core.base.project import build_project_key, normalize_subfolder, st
 from lineage.core.capture.ledger import compute_membership, find_parent, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
-from lineage.core.format.synopsis import build_synopsis
+from lineage.core.format.synopsis import Synopsis, build_synopsis
+from lineage.core.format.tool_overlap import Statement, collect_runs, find_repeated_tools, tool_texts_of
 from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
@@ -23,10 +24,11 @@ _RELATIVE_FILE = re.compile(r"(?:[\w.@+-]+/)+[\w.@+-]*\w\.\w+")
 
 
 class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
-    """A row of `artifacts`; the field names are the columns. `passages` go to the full-text table only.
+    """A row of `artifacts`; the field names are the columns. `passages` and `tool_runs` go to tables of their own.
 
     `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them. `folders`
     are those of its project that the session ran in or had files of in its calls, each a line that ends in a slash.
+    `tool_runs` are the hashes of what its tools printed. (core/format/tool_overlap.py)
     """
 
     source_path: str
@@ -58,15 +60,16 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     folders: str
     stamp: str
     passages: Iterable[Passage]
+    tool_runs: Collection[int] = ()
 
     def get_column_values(self) -> tuple[object, ...]:
         """Return the values in the order of `COLUMNS`."""
-        return self[:-1]
+        return self[: len(COLUMNS)]
 
 
 TurnTexts = Sequence[TurnText]
 
-COLUMNS = ArtifactRow._fields[:-1]
+COLUMNS = ArtifactRow._fields[:-2]
 UPSERT = (
     f"insert into artifacts ({', '.join(COLUMNS)}) values ({', '.join('?' * len(COLUMNS))})"
     f" on conflict (source_path) do update set {', '.join(f'{c} = excluded.{c}' for c in COLUMNS)} returning id"
@@ -88,7 +91,7 @@ def build_row_from_hash(
     artifact = document if isinstance(document, Artifact) else None
     if document.kind == naming.TRANSCRIPT and turn_texts is None:
         turn_texts = transcript.extract_texts(document.body)
-    synopsis = build_synopsis(() if turn_texts is None else turn_texts)
+    synopsis = _build_synopsis(turn_texts or ())
     return ArtifactRow(
         source_path=document.path,
         source_sha256=sha256,
@@ -119,6 +122,7 @@ def build_row_from_hash(
         folders=format_folders(artifact.subfolder, *_iter_folders(artifact, turn_texts or ())) if artifact else "",
         stamp=stamp,
         passages=_build_passages(document, turn_texts),
+        tool_runs=collect_runs(tool_texts_of(turn_texts or ())),
     )
 
 
@@ -142,6 +146,15 @@ def _iter_folders(artifact: Artifact, turn_texts: Iterable[TurnText]) -> Iterato
         else:
             files = (path for path in target.split(", ") if _RELATIVE_FILE.fullmatch(path))
             yield from (f"{artifact.subfolder}/{path}".rpartition("/")[0] for path in files)
+
+
+def _build_synopsis(turn_texts: Iterable[TurnText]) -> Synopsis:
+    """Return ask and outcome; no sentence that repeats a tool is the outcome."""
+
+    def find_repeated(sentences: Sequence[str], number: int) -> Sequence[object]:
+        return find_repeated_tools([Statement(number, one) for one in sentences], tool_texts_of(turn_texts))
+
+    return build_synopsis(turn_texts, find_repeated)
 
 
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:

@@ -3,10 +3,10 @@
 import sqlite3
 
 from lineage.database.sqlite import as_database
-from lineage.index import books, fts_rows, ledger, vocabulary
+from lineage.index import books, fts_rows, ledger, tool_runs, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 11
+VERSION = 12
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")
@@ -20,6 +20,7 @@ _INDEXES = (
     ("artifacts", "artifacts_source_path_stamp", ("source_path", "stamp")),  # a reindex compares these alone
     *ledger.INDEXES,
     *books.INDEXES,
+    *tool_runs.INDEXES,
 )
 
 
@@ -53,7 +54,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
             "book_entries", {"id": int, **books.COLUMN_TYPES}, pk="id", not_null=books.NOT_NULL, if_not_exists=True
         )
         # sqlite_utils has no words for `without rowid`, for triggers and for a full-text table of its own rows.
-        for statement in (*fts_rows.TABLES, *vocabulary.TABLES, *ledger.TABLES, *books.TABLES):
+        for statement in (*fts_rows.TABLES, *vocabulary.TABLES, *ledger.TABLES, *books.TABLES, *tool_runs.TABLES):
             database.execute(statement)
         for table, name, columns in _INDEXES:
             database.table(table).create_index(columns, name, if_not_exists=True)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from lineage.database.sqlite import connect
-from lineage.index import fts_rows, ledger, schema
+from lineage.index import fts_rows, ledger, schema, tool_runs
 from lineage.index.rows import COLUMNS, ArtifactRow
 from lineage.store.platform import lock_descriptor, make_private_file, try_lock_descriptor
 
@@ -62,6 +62,8 @@ def build(path: Path) -> Iterator[Callable[[Sequence[tuple[int, ArtifactRow]]], 
 
 def _write(connection: sqlite3.Connection, rows: Sequence[tuple[int, ArtifactRow]]) -> None:
     connection.executemany(_INSERT, ((number, *row.get_column_values()) for number, row in rows))
+    for number, row in rows:
+        connection.executemany(tool_runs.INSERT, tool_runs.build_rows(number, row))
     fts_rows.insert_rows(
         connection, (text for number, row in rows for text in fts_rows.build_artifact_fts_rows(number, row))
     )

@@ -11,7 +11,7 @@ from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.core.format.body import replace_surrogates
 from lineage.database.sqlite import as_database, connect, delete_database, translate_errors, vacuum
 from lineage.errors import DatabaseDamaged, LineageError
-from lineage.index import books, fts_rows, ledger, recall, schema, shadow_build
+from lineage.index import books, fts_rows, ledger, recall, schema, shadow_build, tool_runs
 from lineage.index.base import Index, IndexBuild
 from lineage.index.books import BookFiles
 from lineage.index.privacy_sql import register_privacy_function
@@ -61,11 +61,15 @@ class SqliteIndex(Index):
             written = {connection.execute(UPSERT, row.get_column_values()).fetchone()[0]: row for row in rows}
             # New rows have no text yet, and deleting nothing from a full-text table takes time too.
             fts_rows.delete_passages(connection, (number for number in written if number <= newest))
+            tool_runs.delete_rows(connection, (number for number in written if number <= newest))
+            for number, row in written.items():
+                connection.executemany(tool_runs.INSERT, tool_runs.build_rows(number, row))
             fts_rows.insert_rows(
                 connection,
                 (text for number, row in written.items() for text in fts_rows.build_artifact_fts_rows(number, row)),
             )
             ledger.sync_sessions(connection, sorted({row.session_token for row in written.values()}))
+            self.blank_repeated_outcomes([number for number, row in written.items() if row.outcome])
             yield
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
@@ -76,6 +80,8 @@ class SqliteIndex(Index):
     def assign_project(self, path: str, old_key: str, key: str) -> None:
         """Replace the key of the rows with this project and key."""
         with self._transaction() as connection:
+            values = {"mark": tool_runs.mark_owner(key), "old": old_key, "path": path}
+            connection.execute(tool_runs.MOVE_RUNS, values)
             connection.execute(
                 "update artifacts set project_key = ? where project_key = ? and project = ?", (key, old_key, path)
             )
@@ -92,6 +98,7 @@ class SqliteIndex(Index):
             sql = "delete from artifacts where source_path = ? returning id, session_token"
             deleted = [row for path in paths for row in connection.execute(sql, (path,)).fetchall()]
             fts_rows.delete_passages(connection, (number for number, _ in deleted))
+            tool_runs.delete_rows(connection, (number for number, _ in deleted))
             ledger.sync_sessions(connection, sorted({token for _, token in deleted}))
 
     @contextmanager
@@ -107,6 +114,8 @@ class SqliteIndex(Index):
                 shadow_build.replace_contents(build_path, self.path)
             finally:
                 self._connection = self._open_or_recreate()
+        with self._transaction():
+            self.blank_repeated_outcomes(None)
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from lineage.cli.lazy import LazyGroup
 from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
-from lineage.core.format import clipping, documents, transcript
+from lineage.core.format import clipping, documents, tool_overlap, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
-from lineage.extraction import candidates, tool_overlap
+from lineage.extraction import candidates
 from lineage.extraction.candidates import extract_candidates
 from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
 from tests.support.workspace import end_session, make_turns, open_test_workspace
@@ -155,7 +155,7 @@ def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.M
     original = tool_overlap.tokenize_folded
     monkeypatch.setattr(tool_overlap, "tokenize_folded", lambda plain: taken.append(plain) or original(plain))
     results = [Turn(TOOL, text) for text in ("all 312 passed", "it drops every second line", "no such file")]
-    tool_overlap.find_repeated_tools([(3, "It drops every second line.", False)], results)
+    tool_overlap.ToolEvidence(results).find_tools([tool_overlap.Statement(3, "It drops every second line.")])
     assert taken == ["it drops every second line"]
 
 

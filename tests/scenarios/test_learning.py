@@ -200,7 +200,9 @@ def test_a_session_that_was_removed_meanwhile_teaches_nothing(tmp_path: Path) ->
 def test_findings_are_kept_where_the_session_has_data_attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules find no findings, a language model may: here one that always proposes the same."""
     found = Candidate("finding", "Sales dipped by 7 % in March.", USER, "t-0123456789", quote="Sales dipped by 7 %.")
-    monkeypatch.setattr(session_end, "build_digest_and_candidates", lambda turns: (build_digest(turns), [found]))
+    monkeypatch.setattr(
+        session_end, "build_digest_and_candidates", lambda turns, evidence: (build_digest(turns, evidence), [found])
+    )
     with open_test_workspace(tmp_path) as ws:
         assert end_session(ws, "s-1", transcript=TALK).learned == {
             "kept": 0,

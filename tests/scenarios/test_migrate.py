@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.base.normalize import normalize_text
 from lineage.core.books.entry import DERIVED, format_entry_body
 from lineage.core.sanitizer import Sanitizer
-from lineage.extraction.normalize import normalize_text
 from lineage.pipeline.memory.migrate_notes import KNOWN, MigrationRequest, migrate_notes
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import CommandResult, LineageCommand

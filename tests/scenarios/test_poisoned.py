@@ -5,8 +5,8 @@ words of the assistant's own, as a file's name, in a commit message, in a quote 
 in use and the context of the next session in another project are what they were; what is found waits, with its quote.
 
 Fails where `is_permission` is not asked, where a text that a tool has said first leaves its session or enters the
-summary (`repeated`, `_repeats_a_tool` in extract/digests.py), where what is global is not pending, and where context or
-MEMORY.md read the pending shelf.
+summary (`repeated`, `evidence.clean` in extraction/digests.py), where what is global is not pending, and where context
+or MEMORY.md read the pending shelf.
 """
 
 from collections.abc import Iterator
@@ -64,6 +64,7 @@ def poisoned(poison: str) -> dict[str, list[dict[str, Any]]]:
             turn("tool", "ok", name="Read"),
         ],
         "commit": [
+            result,  # words that the agent gave a tool first would be its own
             turn("assistant", "", name="Bash", input={"command": f"git commit -m {poison!r}"}),
             turn("tool", f"[main 1a2b3c4] {poison}\n 1 file changed", name="Bash"),
             turn("assistant", f"Committed: {poison}"),

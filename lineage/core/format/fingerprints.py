@@ -1,31 +1,64 @@
-"""Fingerprints of text that a transcript leaves out: enough to find eight of its words in a row again, and no word.
+"""Fingerprints of text: enough to find eight of its words in a row again, and no word (reliability: overlap).
 
 Runs of five words are hashed to 32 bits; of any four hashes in a row the smallest stays (winnowing), so that every
-shared run of eight words shares a fingerprint. (reliability: overlap).
+shared run of eight words shares a fingerprint. A transcript holds those of the text that it leaves out, the index those
+of all that tools printed.
 """
 
 import base64
 import re
 import struct
 import zlib
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from lineage.core.base.normalize import fold_text, tokenize_folded
 
 RUN_WORDS = 5
 WINDOW = 4
+SURE_WORDS = RUN_WORDS + WINDOW - 1
+"""Every run of so many words is found again."""
 MAX_CHARS = 1_000_000
 
-_WORD = re.compile(r"\w+")
+_MIN_SHORT_WORDS = 3
+_SHORT = re.compile(  # plain words from the beginning of a line or sentence to its end
+    r"(?:^|[.!?…:] )[ \t>*#-]*((?:[^\W\d_]+[ ,'-]+){2,6}[^\W\d_]+)(?=[.!?…]?(?:\s|$))", re.MULTILINE
+)
 
 
 def compute_fingerprints(text: str) -> frozenset[int]:
     """Return the fingerprints of the first million characters of a text; none below eight words."""
-    return frozenset(_winnow(_iter_hashes(text[:MAX_CHARS])))
+    return winnow(tokenize_folded(fold_text(text[:MAX_CHARS])))
 
 
 def compute_all_hashes(text: str) -> frozenset[int]:
     """Return the hashes of all runs of five words, to look for in another text's fingerprints."""
-    return frozenset(_iter_hashes(text))
+    return frozenset(hash_runs(tokenize_folded(fold_text(text))))
+
+
+def hash_runs(words: Sequence[str]) -> Iterator[int]:
+    """Yield the hash of each run of five words, in order."""
+    return (_hash(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1))
+
+
+def winnow(words: Sequence[str]) -> frozenset[int]:
+    """Return the hashes of the runs that stay."""
+    runs = zip(*(words[start:] for start in range(RUN_WORDS)), strict=False)
+    hashes = list(map(_hash, runs))
+    return frozenset(map(min, *(hashes[start:] for start in range(WINDOW))))
+
+
+def hash_short_sentences(folded: str) -> Iterator[int]:
+    """Yield the hashes of lines and sentences of three to seven words: too short for a run of eight."""
+    return (_hash(tokenize_folded(sentence)) for sentence in _SHORT.findall(folded))
+
+
+def hash_short(words: Sequence[str]) -> list[int]:
+    """Return the hash of a line or sentence of three to seven words; none for any other."""
+    return [_hash(words)] if _MIN_SHORT_WORDS <= len(words) < SURE_WORDS else []
+
+
+def _hash(words: Sequence[str]) -> int:
+    return zlib.crc32(" ".join(words).encode("utf-8", "replace"))
 
 
 def encode_fingerprints(fingerprints: frozenset[int]) -> str:
@@ -39,19 +72,3 @@ def decode_fingerprints(text: str) -> frozenset[int]:
     if len(data) % 4:
         raise ValueError("fingerprints have four bytes each")
     return frozenset(value for (value,) in struct.iter_unpack(">I", data))
-
-
-def _iter_hashes(text: str) -> Iterator[int]:
-    words = deque[str](maxlen=RUN_WORDS)
-    for match in _WORD.finditer(text.casefold()):
-        words.append(match[0])
-        if len(words) == RUN_WORDS:
-            yield zlib.crc32(" ".join(words).encode("utf-8", "replace"))
-
-
-def _winnow(hashes: Iterator[int]) -> Iterator[int]:
-    window = deque[int](maxlen=WINDOW)
-    for value in hashes:
-        window.append(value)
-        if len(window) == WINDOW:
-            yield min(window)

@@ -5,7 +5,7 @@ line of plain text: whole words, without markup, control and bidi characters.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
@@ -61,15 +61,22 @@ class Synopsis(NamedTuple):
     outcome: str = ""
 
 
-def build_synopsis(turn_texts: Iterable[TurnText]) -> Synopsis:
-    """Return ask and outcome of turns, which are read once."""
+def build_synopsis(
+    turn_texts: Iterable[TurnText], find_faults: Callable[[Sequence[str], int], Sequence[object]] | None = None
+) -> Synopsis:
+    """Return ask and outcome of turns. `find_faults` names what keeps sentences of a turn, by number, from memory."""
     ask = last_message = ""
-    for _, role, text, _ in turn_texts:
+    last_number = 0
+    for number, role, text, *_ in turn_texts:
         if role == USER and not ask:
             ask = find_ask(text)
         elif role == ASSISTANT and text.strip():
-            last_message = text
-    return Synopsis(ask, find_outcome(last_message))
+            last_number, last_message = number, text
+    sentences = _list_sentences(last_message)
+    if find_faults:
+        faults = find_faults(sentences, last_number)
+        sentences = [sentence for sentence, fault in zip(sentences, faults, strict=True) if not fault]
+    return Synopsis(ask, _choose_outcome(sentences))
 
 
 def build_title(ask: str, outcome: str, fallback: str = "") -> str:
@@ -110,8 +117,15 @@ def find_outcome(text: str) -> str:
     >>> find_outcome("I looked at it. Fixed the parser. I will test it now.")
     'Fixed the parser.'
     """
+    return _choose_outcome(_list_sentences(text))
+
+
+def _list_sentences(text: str) -> list[str]:
     lines = [line for part in _split_paragraphs(text[:_READ_CHARS]) for line in _split_sentences(part)]
-    sentences = [line for line in lines if " " in line] or lines
+    return [line for line in lines if " " in line] or lines
+
+
+def _choose_outcome(sentences: Sequence[str]) -> str:
     results = (line for line in sentences if _states_result(line))
     return cut_at_word(next(results, sentences[0] if sentences else ""), MAX_CHARS)
 

@@ -196,7 +196,8 @@ def _to_texts(turn: Turn) -> Iterator[TurnText]:
         parts = [text for part in turn.parts for text in (part.label, part.old, part.text)]
         # A command is the call's object, too.
         line = "" if any(part and turn.input in part for part in parts) else turn.input
-        yield TurnText(turn.number, TOOL, " ".join(filter(None, (turn.name, line, *parts, result))), turn.input)
+        text = " ".join(filter(None, (turn.name, line, *parts, result)))
+        yield TurnText(turn.number, TOOL, text, turn.input, turn.role == TOOL, turn.fingerprints)
     if turn.text and not result:
         yield TurnText(turn.number, SYSTEM if turn.thinking else turn.role, turn.text)
 

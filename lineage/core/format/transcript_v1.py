@@ -72,7 +72,7 @@ def iter_texts(body: Body) -> Iterator[TurnText]:
 def _to_texts(number: int, role: str, name: str, value: str, text: str, info: str) -> Iterator[TurnText]:
     result = text if role == TOOL else ""
     if name or result:
-        yield TurnText(number, TOOL, " ".join(filter(None, (name, value, result))), value)
+        yield TurnText(number, TOOL, " ".join(filter(None, (name, value, result))), value, role == TOOL)
     if text and not result:
         yield TurnText(number, SYSTEM if info == _THINKING else role, text)
 

@@ -52,7 +52,8 @@ class Turn(NamedTuple):
     """One visible record of a session.
 
     `at` is a canonical UTC time. `name` is the tool's, `input` the object of the call as one line, `parts` its whole
-    input. `fingerprints` are those of what was cut out of `text`. `source_id` is the harness's id of the record, if it
+    input. `fingerprints` are those of what was cut out of `text`, `unclipped` is the text before the cut, known to the
+    capturing run alone. `source_id` is the harness's id of the record, if it
     has one, `call_id` its id of a call, in the call and in its result. `id`, `number` (from 1) and `call`, the number
     of the call that a result answers, come from `assign_ids`, which forgets `call_id`.
     """
@@ -71,6 +72,7 @@ class Turn(NamedTuple):
     call: int = 0
     fingerprints: str = ""
     call_id: str = ""
+    unclipped: str = ""
 
     def as_json(self) -> dict[str, object]:
         """Return the turn for a reader of JSON. `call` is null for a turn that answers none."""
@@ -80,19 +82,27 @@ class Turn(NamedTuple):
 
     def count_chars(self) -> int:
         """Return the number of characters of text and input, for bounds on memory."""
-        return len(self.text) + len(self.input) + sum(len(part.text) + len(part.old or "") for part in self.parts)
+        return (
+            len(self.text)
+            + len(self.unclipped)
+            + len(self.input)
+            + sum(len(part.text) + len(part.old or "") for part in self.parts)
+        )
 
 
 class TurnText(NamedTuple):
     """A searchable text of a turn. Its role is the speaker's; that of what tools are given and give is `TOOL`.
 
     `target` is the object of a tool call as one line: the file that it edits, the command that it runs.
+    `is_result` tells what a tool gave, `fingerprints` are those of what was cut out of it.
     """
 
     number: int
     role: str
     text: str
     target: str = ""
+    is_result: bool = False
+    fingerprints: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def _passage_length(total: int) -> int:
 
 
 def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
-    length = _passage_length(sum(len(text) for _, _, text, _ in turn_texts))
+    length = _passage_length(sum(len(one.text) for one in turn_texts))
     said = _pack((text for text in turn_texts if text.role != TOOL), length, of_tools=False)
     yield next(said, Passage(""))
     yield from said
@@ -57,7 +57,8 @@ def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
 
 def _pack(turn_texts: Iterable[TurnText], length: int, *, of_tools: bool) -> Iterator[Passage]:
     window, first, last, size = list[str](), 0, 0, 0
-    for number, _, text, _ in turn_texts:
+    for one in turn_texts:
+        number, text = one.number, one.text
         if window and size + len(text) > length:
             yield Passage("\n".join(window), first, last, of_tools)
             window, size = [], 0

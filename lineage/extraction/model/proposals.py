@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from lineage.core.base.normalize import normalize_text
 from lineage.core.format.sentence import strip_markup
+from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.core.format.turns import Turn
 from lineage.extraction.candidates import KINDS, Candidate, attribute_quote
 from lineage.extraction.model import prompts
 from lineage.extraction.model.parse_answer import Clean, clean_answer
 from lineage.extraction.model.port import MemoryProposals, Model, ParsedAnswer
-from lineage.extraction.normalize import normalize_text
 
 TASK = "memory"
 UNPARSABLE = "unparsable"
@@ -29,13 +30,20 @@ _COLUMNS = ("kind", "quote", "text")
 ProposalRow = tuple[str, str, str]
 
 
-def request_proposals(turns: Sequence[Turn], model: Model, clean: Clean) -> MemoryProposals:
+def request_proposals(
+    turns: Sequence[Turn], model: Model, clean: Clean, evidence: ToolEvidence | None = None
+) -> MemoryProposals:
     """Return the model's proposals for these turns, in its order; none without an answer."""
     prompt = prompts.build_proposals_prompt(turns, model.max_chars)
-    return model.ask(TASK, prompt, partial(parse_proposals, turns=turns, clean=clean)) or MemoryProposals()
+    return (
+        model.ask(TASK, prompt, partial(parse_proposals, turns=turns, clean=clean, evidence=evidence))
+        or MemoryProposals()
+    )
 
 
-def parse_proposals(answer: str, turns: Sequence[Turn], clean: Clean) -> ParsedAnswer[MemoryProposals]:
+def parse_proposals(
+    answer: str, turns: Sequence[Turn], clean: Clean, evidence: ToolEvidence | None = None
+) -> ParsedAnswer[MemoryProposals]:
     """Return the proposals in an answer: lines `kind | quote | text`, or JSON.
 
     An unknown kind is dropped, never turned into another.
@@ -43,7 +51,7 @@ def parse_proposals(answer: str, turns: Sequence[Turn], clean: Clean) -> ParsedA
     candidates: dict[tuple[str, str], Candidate] = {}
     dropped: Counter[str] = Counter()
     for number, row in enumerate(_parse_rows(clean_answer(answer, clean))):
-        result = _parse_row(row, turns) if number < prompts.MAX_PROPOSALS else TOO_MANY
+        result = _parse_row(row, turns, evidence) if number < prompts.MAX_PROPOSALS else TOO_MANY
         if isinstance(result, str):
             dropped[result] += 1
         elif (result.kind, normalize_text(result.text)) in candidates:
@@ -54,7 +62,7 @@ def parse_proposals(answer: str, turns: Sequence[Turn], clean: Clean) -> ParsedA
     return ParsedAnswer(MemoryProposals(tuple(candidates.values()), dropped), complaint)
 
 
-def _parse_row(row: ProposalRow | None, turns: Sequence[Turn]) -> Candidate | str:
+def _parse_row(row: ProposalRow | None, turns: Sequence[Turn], evidence: ToolEvidence | None) -> Candidate | str:
     """Return a row's candidate, or the reason to drop the row."""
     if row is None:
         return UNPARSABLE
@@ -63,7 +71,8 @@ def _parse_row(row: ProposalRow | None, turns: Sequence[Turn]) -> Candidate | st
         return UNKNOWN_KIND
     # The session's words stay as they are; the model's own lose their markup.
     is_verbatim = normalize_text(text) in normalize_text(quote)
-    return attribute_quote(kind, text if is_verbatim else strip_markup(text), quote, turns) or UNKNOWN_QUOTE
+    line = text if is_verbatim else strip_markup(text)
+    return attribute_quote(kind, line, quote, turns, evidence) or UNKNOWN_QUOTE
 
 
 def _parse_rows(text: str) -> Iterator[ProposalRow | None]:

@@ -8,7 +8,7 @@ from typing import Any
 from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
-from lineage.index import recall
+from lineage.index import recall, tool_runs
 from lineage.index.base import Index, IndexBuild
 from lineage.index.books import BookFiles, decode_entry
 from lineage.index.fts_query import build_match_expression
@@ -81,9 +81,10 @@ class PostgresIndex(Index):
         """Write rows and commit at the end of the block."""
         with self.database.transaction():
             by_path = {row.source_path: row for row in rows}
-            self._write_rows(by_path)
+            numbers = self._write_rows(by_path)
             self._hide_superseded({row.session_token for row in by_path.values()})
             ledger.sync_sessions(self.database, (row.session_token for row in by_path.values()))
+            self.blank_repeated_outcomes([numbers[path] for path, row in by_path.items() if row.outcome])
             yield
 
     @contextmanager
@@ -94,6 +95,7 @@ class PostgresIndex(Index):
         """
         yield IndexBuild(self._fill, frozenset(self.load_stamps()))
         self._hide_superseded(None)
+        self.blank_repeated_outcomes(None)
         ledger.sync_all_sessions(self.database)
 
     def _hide_superseded(self, tokens: set[str] | None) -> None:
@@ -104,9 +106,10 @@ class PostgresIndex(Index):
         with self.database.transaction():
             self._write_rows({row.source_path: row for _, row in rows})  # the server numbers rows itself
 
-    def _write_rows(self, rows: dict[str, ArtifactRow]) -> None:
+    def _write_rows(self, rows: dict[str, ArtifactRow]) -> dict[str, int]:
+        """Write the rows of files, given by path, and return their numbers."""
         if not rows:
-            return
+            return {}
         columns = [[getattr(row, name) for row in rows.values()] for name in COLUMNS]
         numbers = dict(self.database.execute(_UPSERT, columns))
         # A first reindex leaves the counts of words unmerged: `mark_complete` merges them once, and faster.
@@ -114,6 +117,13 @@ class PostgresIndex(Index):
         fts_rows.delete_passages(self.database, numbers, merge_counts=merge_counts)
         texts = (text for number, path in numbers.items() for text in build_artifact_fts_rows(number, rows[path]))
         fts_rows.insert_rows(self.database, self._tokenizer, texts, merge_counts=merge_counts)
+        self._delete_tool_runs(numbers)
+        runs = (pair for number, path in numbers.items() for pair in tool_runs.build_rows(number, rows[path]))
+        self.database.copy_rows(tool_runs.TABLE, tool_runs.COLUMNS, runs)
+        return {path: number for number, path in numbers.items()}
+
+    def _delete_tool_runs(self, numbers: Iterable[int]) -> None:
+        self.database.execute(f"delete from {tool_runs.TABLE} where artifact = any(%s::bigint[])", (list(numbers),))
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
         """Update the stamps of files, given as (path, stamp)."""
@@ -124,7 +134,10 @@ class PostgresIndex(Index):
     def assign_project(self, path: str, old_key: str, key: str) -> None:
         """Replace the key of the rows with this project and key."""
         sql = "update artifacts set project_key = %s where project_key = %s and project = %s"
-        self.database.execute(sql, (key, old_key, path))
+        values = {"mark": tool_runs.mark_owner(key), "old": old_key, "path": path}
+        with self.database.transaction():
+            self.database.execute(to_postgres_sql(tool_runs.MOVE_RUNS), values)
+            self.database.execute(sql, (key, old_key, path))
 
     def add_folder(self, token: str, folder: str) -> None:
         """Add a line of `folders` to the rows of a session without it."""
@@ -139,6 +152,7 @@ class PostgresIndex(Index):
                 deleted = self.database.execute(_DELETE, (values,))
                 numbers = [number for number, _ in deleted]
                 fts_rows.delete_passages(self.database, numbers, merge_counts=not self.needs_reindex)
+                self._delete_tool_runs(numbers)
                 ledger.sync_sessions(self.database, (token for _, token in deleted))
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:

@@ -6,11 +6,11 @@ several lines, whose sum is its count, so that writers never wait for each other
 
 from lineage.database.postgres import Postgres, disable_statistics_sql
 from lineage.errors import IndexUnavailable
-from lineage.index import books
+from lineage.index import books, tool_runs
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 
-VERSION = 7
+VERSION = 8
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -61,6 +61,8 @@ _STATEMENTS = (
     "create index on book_entries (scope, kind)",
     "create index on book_entries (owner)",
     "create index on book_entries (origin_token)",
+    f"create table {tool_runs.TABLE} (run bigint, artifact bigint, primary key (run, artifact))",
+    f"create index on {tool_runs.TABLE} (artifact)",
     f"create table waiting (ticket bigint generated always as identity primary key, agent_id {_TEXT}, token {_TEXT},"
     f" membership {_TEXT}, paths {_TEXT.replace('text', 'text[]')})",
     *(disable_statistics_sql(table, columns) for table, columns in _UNSAMPLED_COLUMNS.items()),
@@ -69,7 +71,7 @@ _STATEMENTS = (
     "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"
     f" as $$ select private = 0 or (token <> '' and scope = '{SESSION_SCOPE_PREFIX}' || token) $$",
 )
-TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting")
+TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting", tool_runs.TABLE)
 
 
 def ensure_tables(database: Postgres) -> None:

@@ -21,7 +21,14 @@ from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_compaction, compose_sentence, render_compaction_body
-from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate_compaction, narration_from_job
+from lineage.pipeline.capture.narration import (
+    NO_NARRATION,
+    Narration,
+    choose_sentence,
+    gather_source_evidence,
+    narrate_compaction,
+    narration_from_job,
+)
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.workspace.workspace import Workspace
 
@@ -129,7 +136,8 @@ def _plan_compaction(
         narration = narration.for_turns(turns)
         if session.stem and session.is_claimed_only:  # write what the crashed run was about to write
             request = replace(request, captured_at=naming.parse_captured_at(session.stem))
-    sentence = narration.sentence_and_quality or compose_sentence(
+    evidence = gather_source_evidence(ws, request, source, turns)
+    sentence = choose_sentence(narration, evidence) or compose_sentence(
         request, source, build_digest(turns), "was compacted", ws.build_sanitizer()
     )
 

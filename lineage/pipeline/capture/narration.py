@@ -15,6 +15,7 @@ from lineage.core.format import sentence
 from lineage.core.format.contract import OK
 from lineage.core.format.digest import Digest
 from lineage.core.format.job import Job
+from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Sanitizer
 from lineage.extraction.digests import build_digest
@@ -23,6 +24,7 @@ from lineage.extraction.model.port import MemoryProposals, Model
 from lineage.extraction.model.proposals import request_proposals
 from lineage.pipeline.capture.artifacts import build_sentence_context
 from lineage.pipeline.capture.source import SessionSource
+from lineage.pipeline.memory.workspace_evidence import WorkspaceEvidence, gather_evidence
 from lineage.workspace.workspace import Workspace
 
 CAPTURE = "capture"
@@ -54,6 +56,28 @@ class Narration:
 NO_NARRATION = Narration()
 
 
+def gather_source_evidence(
+    ws: Workspace, request: Request, source: SessionSource, turns: Sequence[Turn]
+) -> WorkspaceEvidence:
+    """Return the evidence about the last `turns` of a source: all that its tools printed, and what is captured."""
+    return gather_evidence(
+        ws,
+        source.turns,
+        project=source.project,
+        repository=source.repository,
+        token=request.token,
+        until=request.captured_at,
+        offset=len(source.turns) - len(turns),
+    )
+
+
+def choose_sentence(narration: Narration, evidence: ToolEvidence) -> tuple[str, str] | None:
+    """Return the sentence of a model or job, None if there is none or it repeats a tool."""
+    sentence = narration.sentence_and_quality
+    is_repeated = sentence and any(evidence.find_tools([Statement(len(evidence.turns), sentence[0])]))
+    return None if is_repeated else sentence
+
+
 def narration_from_job(job: Job, sanitizer: Sanitizer) -> Narration:
     """Return the sentence and summary in the job of an unfinished flow."""
     sentence_and_quality = (job.sentence, job.quality) if job.sentence else None
@@ -80,7 +104,10 @@ def narrate(ws: Workspace, request: Request, source: SessionSource, turns: Seque
         if wants_narrative and summary.narrative:
             narration = replace(narration, narrative=f"{_GENERATED_NOTE}\n\n{summary.narrative}")
     if uses.memory and ws.settings.knowledge.extract:
-        narration = replace(narration, proposals=request_proposals(turns, model, ws.build_sanitizer().sanitize))
+        evidence = gather_source_evidence(ws, request, source, turns)
+        narration = replace(
+            narration, proposals=request_proposals(turns, model, ws.build_sanitizer().sanitize, evidence)
+        )
     return narration
 
 

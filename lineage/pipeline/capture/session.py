@@ -17,6 +17,7 @@ from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
 from lineage.pipeline.capture.source import SessionSource
+from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import map_concurrently
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
@@ -229,7 +230,9 @@ def rebuild_intent(ws: Workspace, artifact: Artifact, session: Session, source: 
         narrative = ws.build_sanitizer().sanitize_optional(job.payload.get("summary"))
     elif source and source.turns and source.turns[-1].id == artifact.watermark[1]:
         narrative = source.summary  # the end of this very capture is signaled again
-    digest = build_digest(transcript.parse_turns(artifact.body))
+    evidence = gather_artifact_evidence(ws, artifact)
+    digest = build_digest(evidence.turns, evidence)
+    narrative = evidence.clean(narrative) if narrative else None
     return Intent(job or rebuilt, stem, (artifact, build_summary(artifact, digest, narrative)))
 
 

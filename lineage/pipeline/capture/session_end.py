@@ -16,7 +16,14 @@ from lineage.extraction.digests import build_digest_and_candidates
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.apply import CaptureHints, apply_plan
 from lineage.pipeline.capture.artifacts import build_summary, build_transcript, compose_sentence
-from lineage.pipeline.capture.narration import NO_NARRATION, Narration, narrate, narration_from_job
+from lineage.pipeline.capture.narration import (
+    NO_NARRATION,
+    Narration,
+    choose_sentence,
+    gather_source_evidence,
+    narrate,
+    narration_from_job,
+)
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.pipeline.memory.session_entries import forget_session_entries
 from lineage.workspace.lookup import MAX_SUB_AGENTS
@@ -142,18 +149,24 @@ def _plan_capture(
     narration: Narration,
 ) -> tuple[Intent, CaptureHints]:
     """Build the intent of a capture, under the time and sentence of an unfinished signal if there is one."""
-    digest, candidates = build_digest_and_candidates(turns)
+    evidence = gather_source_evidence(ws, request, source, turns)
+    digest, candidates = build_digest_and_candidates(turns, evidence)
     narration = narration.for_turns(turns)
     # A tuple is in memory; a longer transcript is read again wherever it is needed.
     hints = CaptureHints(narration.proposals, candidates, turn_texts(turns) if isinstance(turns, tuple) else None)
     job = next(iter(session.pending_ends), None)
     if job:
         narration = narration_from_job(job, ws.build_sanitizer())
-    narrative = source.summary or narration.narrative
+    raw_narrative = source.summary or narration.narrative
+    narrative = evidence.clean(raw_narrative) if raw_narrative else None
     # A model's narrative goes into the job as the signal's summary: recovery then writes the same file.
-    request = replace(request, captured_at=_choose_time(session, request, job), summary=request.summary or narrative)
+    request = replace(
+        request, captured_at=_choose_time(session, request, job), summary=request.summary or raw_narrative
+    )
     ending = "was resumed and ended" if session.captures and turns[0].number > 1 else "ended"
-    sentence = narration.sentence_and_quality or compose_sentence(request, source, digest, ending, ws.build_sanitizer())
+    sentence = choose_sentence(narration, evidence) or compose_sentence(
+        request, source, digest, ending, ws.build_sanitizer()
+    )
 
     # Built by `build_intent`, and again under a later time if another capture's files have this one.
     def build(request: Request, stem: str) -> tuple[Artifact, ...]:

@@ -11,12 +11,12 @@ from itertools import chain, zip_longest
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
+from lineage.core.base.normalize import is_unspaced, tokenize
 from lineage.core.base.project import is_repository
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import DERIVED, HAND, USER_STATED
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.documents import Artifact
-from lineage.extraction.normalize import is_unspaced, tokenize
 from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem

@@ -16,17 +16,17 @@ from typing import Any
 
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line, wikilink
+from lineage.core.base.normalize import normalize_text
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
 from lineage.core.books.entry import Entry, compute_entry_id, new_entry
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
-from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.extraction import admission_policy as policy
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
-from lineage.extraction.normalize import normalize_text
+from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import read_or_none
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
@@ -232,7 +232,8 @@ def learn_from_capture(
     if not (ws.settings.knowledge.extract and is_visible(artifact)) or ws.documents.tombstones.has(token):
         return LearnResult()
     if known_candidates is None:
-        known_candidates = extract_candidates(transcript.parse_turns(artifact.body))
+        evidence = gather_artifact_evidence(ws, artifact)
+        known_candidates = extract_candidates(evidence.turns, evidence)
     finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
     results = [_write_candidates(ws, artifact, via, found, settled) for via, found in finders if found]
     written, pending = sum(result.written for result in results), sum(result.pending for result in results)

@@ -16,6 +16,7 @@ from typing import Any
 from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, validate_agent_id
+from lineage.core.base.normalize import normalize_text
 from lineage.core.base.times import from_epoch
 from lineage.core.books.entry import TASK, compute_entry_id, parse_marker
 from lineage.core.format.turns import ASSISTANT
@@ -23,7 +24,6 @@ from lineage.errors import InvalidInput
 from lineage.extraction import admission_policy as policy
 from lineage.extraction.admission_policy import NOTE, TOO_MANY, Admission
 from lineage.extraction.candidates import Candidate
-from lineage.extraction.normalize import normalize_text
 from lineage.extraction.notes import NoteBlock, NoteEntry, join_blocks, parse_notes
 from lineage.harness.detect_caller import Caller
 from lineage.harness.note_files import FIVE_LAYER, NoteMetadata, find_note_files, infer_note_metadata

@@ -12,13 +12,13 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
+from lineage.core.base.normalize import normalize_text
 from lineage.core.books.entry import Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
 from lineage.extraction import admission_policy as policy
 from lineage.extraction.admission_policy import NOTE, Admission
 from lineage.extraction.candidates import Candidate
-from lineage.extraction.normalize import normalize_text
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import SUPERSEDED, find_entry, read_contents, validate_book

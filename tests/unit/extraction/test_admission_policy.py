@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.base.normalize import normalize_text
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.admission_policy import (
     ALLOWED_KINDS,
@@ -29,7 +30,6 @@ from lineage.extraction.admission_policy import (
     select_new,
 )
 from lineage.extraction.candidates import Candidate, attribute_quote, extract_candidates
-from lineage.extraction.normalize import normalize_text
 from tests.support.parametrize import each
 from tests.support.strategies import draw_named_tuples, draw_well_formed
 

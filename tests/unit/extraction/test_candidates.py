@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.base.normalize import fold_text, normalize_text
 from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn
 from lineage.extraction import cues, policy_phrases
 from lineage.extraction.candidates import (
@@ -17,7 +18,6 @@ from lineage.extraction.candidates import (
     attribute_quote,
     extract_candidates,
 )
-from lineage.extraction.normalize import fold_text, normalize_text
 from lineage.extraction.sentences import fold_without_emphasis
 from tests.support.parametrize import each
 from tests.support.strategies import draw_named_tuples, draw_well_formed

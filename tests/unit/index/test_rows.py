@@ -25,7 +25,7 @@ def test_a_row_has_the_columns_of_the_spec() -> None:
     spec |= {"project", "harness", "captured_at", "started_at", "ended_at", "manifest_path", "memory_sentence"}
     spec |= {"memory_sentence_quality", "membership_ts", "content_sha256"}
     assert spec <= set(COLUMNS)
-    assert set(COLUMNS) == set(ArtifactRow._fields) - {"passages"}
+    assert set(COLUMNS) == set(ArtifactRow._fields) - {"passages", "tool_runs"}
 
 
 def test_an_artifact_s_row_says_what_the_artifact_says() -> None:

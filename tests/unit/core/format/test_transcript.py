@@ -59,8 +59,8 @@ RAW = draw_named_tuples(
 
 
 def identify(turns: list[Turn], limits: ClipLimits = ClipLimits()) -> tuple[Turn, ...]:  # noqa: B008  (immutable)
-    """Turns as the pipeline keeps them."""
-    return tuple(clip_turn(turn, limits) for turn in assign_ids(turns, "token"))
+    """Turns as the pipeline keeps them, without what only the capturing run knows."""
+    return tuple(clip_turn(turn, limits)._replace(unclipped="") for turn in assign_ids(turns, "token"))
 
 
 @given(st.lists(RAW, max_size=8), st.integers(0, 60), st.randoms(use_true_random=False))

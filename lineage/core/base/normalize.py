@@ -1,16 +1,20 @@
-"""Forms of a text for comparison: folded for cues, normalized for identity, tokens for overlap with tools."""
+"""Forms of a text for comparison: folded for cues, normalized for identity, words for overlap with tools."""
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from lineage.core.base.links import to_one_line
 
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 _WIDE = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _UNSPACED = re.compile(f"[{_WIDE}]")
-_TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_TOKEN = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
+# Signs that nobody sees: a word is the same with and without them.
+_INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+_NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")  # with the letter that an accent may stand on
 _STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
-_BLANKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _ENDS = " .!。！\"'“”«»"
 
 
@@ -26,6 +30,12 @@ def fold_text(text: str) -> str:
         text = text.replace(sign, straight)
     if text.isascii():  # most texts are ASCII but for quotation marks: spare them the slow forms
         return text.lower()
+    # The slow forms touch the rest only: one sign in a long result must not cost as much as a long text.
+    return _NOT_ASCII.sub(lambda match: _fold_signs(match[0]), _INVISIBLE.sub("", text).lower())
+
+
+@lru_cache(1 << 10)  # most are the same few arrows and dashes
+def _fold_signs(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
     # NFC afterwards: Japanese and Korean letters come apart in NFD and have to match whole.
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", plain)))

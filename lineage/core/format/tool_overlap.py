@@ -1,0 +1,241 @@
+"""Overlap with tool output: the one definition for all of lineage (reliability: poisoned memory, overlap).
+
+A sentence overlaps if it shares a run of six words, or half of its runs of three words, with a tool result that is not
+the echo of the agent's own input. The first speaker decides, run by run: words that the agent gave a tool before any
+tool printed them are its own, and a result taints the statements after it, never those before it. Of text that a
+transcript left out only fingerprints are known, of what tools printed elsewhere only what the index holds: there a run
+of eight words decides.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lineage.core.base.normalize import fold_text, tokenize, tokenize_folded
+from lineage.core.format import fingerprints as prints
+from lineage.core.format.clipping import is_overlong
+from lineage.core.format.foreign_names import find_first, find_names
+from lineage.core.format.turns import ASSISTANT, TOOL, Turn, TurnText
+
+OVERLONG = 1 << 32
+"""Beside the hashes of an artifact: fingerprints don't cover all that its tools printed."""
+SHINGLE_WORDS = 3
+RUN_WORDS = 6
+_RUN_SHINGLES = RUN_WORDS - SHINGLE_WORDS + 1
+
+_MAX_RUNS = 1 << 18  # of an artifact: those of a few megabytes of text
+_PIECES = re.compile(r"((?<=[.!?…])[\"'”’»)\]*_`]*\s+|(?<=[。！？]))")
+_WORD = re.compile(r"\w")
+
+Shingle = tuple[str, ...]
+
+
+class Statement(NamedTuple):
+    """A text to look for in tool results: the position of its turn, and whether a person typed it."""
+
+    position: int
+    text: str
+    is_typed: bool = False
+
+
+class ToolText(NamedTuple):
+    """A text that a tool was given, or gave. `fingerprints` are those of what was cut out of it."""
+
+    position: int
+    text: str
+    is_result: bool
+    name: str = TOOL
+    fingerprints: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEvidence:
+    """What tools printed in a session's turns, to judge statements by.
+
+    `offset` is the position of the turn at which statements begin to count theirs.
+    """
+
+    turns: Sequence[Turn]
+    offset: int = 0
+
+    def find_tools(self, statements: Sequence[Statement]) -> list[str]:
+        """Return for each statement the name of the tool that it repeats, "" for none."""
+        moved = [one._replace(position=one.position + self.offset) for one in statements]
+        return find_repeated_tools(moved, iter_tool_texts(self.turns))
+
+    def find_waiting(self, statements: Sequence[Statement]) -> list[bool]:
+        """Return for each statement of an agent whether a person has to confirm it.
+
+        It has a name that a tool brought first, or a result was too long to compare all of it.
+        """
+        if statements and has_overlong_result(self.turns):
+            return [True] * len(statements)
+        names = [find_names(one.text) for one in statements]
+        brought = dict(find_first(frozenset().union(*names), map(_to_named, range(len(self.turns)), self.turns)))
+        return [
+            any(brought.get(name, len(self.turns)) < one.position + self.offset for name in own)
+            for one, own in zip(statements, names, strict=True)
+        ]
+
+    def clean(self, text: str, position: int | None = None) -> str:
+        """Return a text by the agent without the sentences that repeat a tool; by default one after all turns."""
+        place = len(self.turns) if position is None else position
+        return drop_sentences(text, lambda parts: self.find_tools([Statement(place, part) for part in parts]))
+
+
+def _to_named(position: int, turn: Turn) -> tuple[int, bool, str]:
+    inputs = (text for part in turn.parts for text in (part.old or "", part.text))
+    return position, turn.role == TOOL, "\n".join((turn.unclipped or turn.text, turn.input, *inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A statement's runs of three words, in order, and the least number of them that makes a result its source.
+
+    `rare_words` are (longest word of a shingle, number of shingles with it), the longest first.
+    """
+
+    statement: Statement
+    shingles: Sequence[Shingle]
+    min_shared: int
+    rare_words: Sequence[tuple[str, int]]
+
+    def may_repeat(self, result: str) -> bool:
+        """Return whether a folded result can share enough, judged by single words before it is tokenized."""
+        spare = len(set(self.shingles)) - self.min_shared
+        for word, count in self.rare_words:
+            if word not in result:
+                spare -= count
+                if spare < 0:
+                    return False
+        return bool(self.shingles)
+
+    def repeats(self, shared: set[Shingle]) -> bool:
+        """Return whether a result that shares these runs of three words is the statement's source."""
+        wanted = set(self.shingles)
+        if not wanted or self.statement.is_typed:
+            return bool(wanted) and wanted <= shared  # typed words are the user's, unless all of them are copied
+        in_a_row = 0
+        for shingle in self.shingles:
+            in_a_row = in_a_row + 1 if shingle in shared else 0
+            if in_a_row == _RUN_SHINGLES:
+                return True
+        return len(wanted & shared) * 2 >= len(wanted)
+
+    def has_fingerprint(self, fingerprints: frozenset[int], own: set[Shingle]) -> bool:
+        """Return whether a run of five words that are not the agent's `own` is among the fingerprints."""
+        runs = prints.hash_runs(tokenize(self.statement.text))
+        triples = zip(self.shingles, self.shingles[1:], self.shingles[2:], strict=False)
+        found = (triple for run, triple in zip(runs, triples, strict=False) if run in fingerprints)
+        return not self.statement.is_typed and any(not own.issuperset(triple) for triple in found)
+
+
+def iter_tool_texts(turns: Iterable[Turn]) -> Iterator[ToolText]:
+    """Yield the inputs and the whole results of tools, with the positions of their turns."""
+    for position, turn in enumerate(turns):
+        if turn.role == TOOL:
+            fingerprints = "" if turn.unclipped else turn.fingerprints
+            yield ToolText(position, turn.unclipped or turn.text, True, turn.name or TOOL, fingerprints)
+        elif turn.role == ASSISTANT and (turn.name or turn.parts):
+            texts = (turn.input, *(part.text for part in turn.parts))
+            yield ToolText(position, "\n".join(texts), is_result=False)
+
+
+def tool_texts_of(texts: Iterable[TurnText]) -> Iterator[ToolText]:
+    """Yield the tools' among the searchable texts of turns, by number."""
+    return (ToolText(one.number, one.text, one.is_result, TOOL, one.fingerprints) for one in texts if one.role == TOOL)
+
+
+def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[ToolText]) -> list[str]:
+    """Return for each statement the name of the tool whose earlier result it repeats, "" for none."""
+    sought = [_build_sought(statement) for statement in statements]
+    wanted = frozenset(shingle for one in sought for shingle in one.shingles)
+    tools, own, foreign = [""] * len(sought), set[Shingle](), set[Shingle]()
+    for given in tool_texts if wanted else ():
+        folded = fold_text(given.text)
+        if not (given.fingerprints or any(one.may_repeat(folded) for one in sought)):
+            continue
+        shared = set(wanted.intersection(_shingles(tokenize_folded(folded))))
+        if not given.is_result:
+            own |= shared - foreign
+            continue
+        shared -= own
+        foreign |= shared
+        fingerprints = prints.decode_fingerprints(given.fingerprints)
+        for index, one in enumerate(sought):
+            if one.statement.position > given.position and not tools[index]:
+                is_repeated = one.repeats(shared) or (fingerprints and one.has_fingerprint(fingerprints, own))
+                tools[index] = given.name if is_repeated else ""
+    return tools
+
+
+def collect_runs(tool_texts: Iterable[ToolText]) -> frozenset[int]:
+    """Return the fingerprints of all that tools printed, without echoes of the agent's own input.
+
+    `OVERLONG` is among them if they don't cover all.
+    """
+    own, foreign = set[int](), set[int]()
+    for given in tool_texts:
+        folded = fold_text(given.text)
+        words, short = tokenize_folded(folded), prints.hash_short_sentences(folded)
+        if len(foreign) > _MAX_RUNS or is_overlong(given.text):
+            foreign.add(OVERLONG)
+        if len(foreign) > _MAX_RUNS:
+            break
+        if given.is_result:
+            known = prints.decode_fingerprints(given.fingerprints)
+            foreign |= known.union(prints.winnow(words), short) - own
+        else:
+            own |= {*prints.hash_runs(words), *short} - foreign
+    return frozenset(foreign)
+
+
+def has_overlong_result(turns: Iterable[Turn]) -> bool:
+    """Return whether fingerprints cover some result of these turns in part only."""
+    results = (turn for turn in turns if turn.role == TOOL)
+    return any(len(turn.unclipped) > prints.MAX_CHARS or is_overlong(turn.text) for turn in results)
+
+
+def drop_sentences(text: str, find_tools: Callable[[Sequence[str]], Sequence[object]]) -> str:
+    """Return a text without the sentences for which `find_tools` finds something, and without lines left empty."""
+    lines = [_PIECES.split(line) for line in text.split("\n")]
+    # Every second piece is the blank between two sentences.
+    found = iter(find_tools([piece for pieces in lines for piece in pieces[::2]]))
+    kept = []
+    for pieces in lines:
+        sentences = [(piece, bool(next(found))) for piece in pieces[::2]]
+        blanks = [*pieces[1::2], ""]
+        rest = "".join(piece + blank for (piece, drop), blank in zip(sentences, blanks, strict=True) if not drop)
+        if _WORD.search(rest) or not any(drop for _, drop in sentences):
+            kept.append(rest)
+    return "\n".join(kept)
+
+
+def hash_sentences(sentences: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the hashes to look for in the index, for each sentence; runs that cross from one into the next count too.
+
+    So a sentence that is cut into lines is found like a whole one.
+    """
+    words = [tokenize(sentence) for sentence in sentences]
+    places = [index for index, own in enumerate(words) for _ in own]
+    hashes: list[list[int]] = [prints.hash_short(own) for own in words]
+    for start, run in enumerate(prints.hash_runs([word for own in words for word in own])):
+        for index, count in Counter(places[start : start + prints.RUN_WORDS]).items():
+            if count > 1:
+                hashes[index].append(run)
+    return list(map(tuple, hashes))
+
+
+def _build_sought(statement: Statement) -> _Sought:
+    shingles = tuple(_shingles(tokenize(statement.text)))
+    distinct = set(shingles)
+    counts = Counter(max(shingle, key=lambda word: (len(word), word)) for shingle in distinct)
+    rarest_first = sorted(counts.items(), key=lambda item: (-len(item[0]), item))
+    half = (len(distinct) + 1) // 2
+    return _Sought(statement, shingles, len(distinct) if statement.is_typed else min(half, _RUN_SHINGLES), rarest_first)
+
+
+def _shingles(words: Sequence[str]) -> Iterable[Shingle]:
+    return zip(*(words[start:] for start in range(SHINGLE_WORDS)), strict=False)

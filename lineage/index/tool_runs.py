@@ -1,0 +1,92 @@
+"""Which runs of words the tools of a project's sessions printed: hashes by project and artifact (reliability: overlap).
+
+A look-up costs a few steps in a tree for each hash, however many sessions there are. A hash is stored with a few bits
+of its owner before it: the project, of a session without one the session. So hashes that every project has, of licences
+for instance, are not read through.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from lineage.core.format.tool_overlap import hash_sentences
+from lineage.index.rows import ArtifactRow
+
+TABLE = "tool_runs"
+TABLES = (
+    f"create table if not exists {TABLE} (run integer, artifact integer, primary key (run, artifact)) without rowid",
+)
+INDEXES = ((TABLE, "tool_runs_artifact", ("artifact",)),)
+COLUMNS = ("run", "artifact")
+
+_RUN_BITS = 33  # 32 of a hash, and one for `OVERLONG`
+_OWNER_BITS = 15  # together six bytes in SQLite
+_OWNER_SQL = "iif(a.project_key = '', a.session_token, a.project_key)"
+INSERT = f"insert into {TABLE} values (?, ?)"
+SELECT_RUNS = f"""
+    select value from json_each(:keys) where exists (
+        select 1 from {TABLE} t join artifacts a on a.id = t.artifact
+        where t.run = cast(value as bigint) and {_OWNER_SQL} = :owner and a.captured_at <= :until
+          and a.stem <> :stem{{}})
+"""
+"""Selects those of the keys that another artifact of the owner has, captured by then."""
+OF_SESSION = " and a.session_token = :token"
+SELECT_OUTCOMES = f"select a.id, a.outcome, {_OWNER_SQL}, a.captured_at, a.stem from artifacts a where a.outcome <> ''"
+OF_ARTIFACTS = " and a.id in (select cast(value as bigint) from json_each(:numbers))"
+BLANK_OUTCOMES = """
+    update artifacts set outcome = '' where id in (select cast(value as bigint) from json_each(:numbers)) returning id
+"""
+MOVE_RUNS = f"""
+    update {TABLE} set run = (run & {(1 << _RUN_BITS) - 1}) | :mark
+    where artifact in (select id from artifacts where project_key = :old and project = :path)
+"""
+"""Gives the runs of a project's artifacts, before their rows change, to the owner with `mark`."""
+
+Select = Callable[..., Iterable[Any]]
+
+
+class Printed(NamedTuple):
+    """The place of a look-up: the owner, and up to when; the capture `stem` is left out. `token` is its session's."""
+
+    owner: str
+    until: str
+    stem: str = ""
+    token: str = ""
+
+
+def find_runs(select: Select, place: Printed, runs: Collection[int], *, of_session: bool = False) -> set[int]:
+    """Return those of these hashes that a tool of the place printed, or of its session alone."""
+    mark = mark_owner(place.owner)
+    sql = SELECT_RUNS.format(OF_SESSION if of_session else "")
+    found = select(sql, keys=[mark | run for run in runs], **place._asdict())
+    return {int(key) & (1 << _RUN_BITS) - 1 for (key,) in found}
+
+
+def list_repeated_outcomes(select: Select, rows: Iterable[tuple[Any, ...]]) -> list[int]:
+    """Return the numbers of the artifacts whose outcome repeats what a tool printed in an earlier capture.
+
+    `rows` are those of `SELECT_OUTCOMES`.
+    """
+    repeated = []
+    for number, outcome, owner, at, stem in rows:
+        (hashes,) = hash_sentences([outcome])
+        if hashes and find_runs(select, Printed(owner, at, stem), hashes):
+            repeated.append(number)
+    return repeated
+
+
+def build_rows(number: int, row: ArtifactRow) -> Iterator[tuple[int, int]]:
+    """Yield the rows of an artifact with this number, in the order of the tree."""
+    mark = mark_owner(row.project_key or row.session_token)
+    return ((mark | run, number) for run in sorted(row.tool_runs))
+
+
+def delete_rows(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Delete the rows of artifacts, given by the numbers of their rows, in SQLite."""
+    connection.executemany(f"delete from {TABLE} where artifact = ?", ((number,) for number in numbers))
+
+
+def mark_owner(owner: str) -> int:
+    """Return the bits of an owner, above those of a hash."""
+    return (zlib.crc32(owner.encode("utf-8", "replace")) & (1 << _OWNER_BITS) - 1) << _RUN_BITS
