@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.pipeline.ingest.checkpoints import save_checkpoint
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.context import ContextRequest, build_context
@@ -159,6 +160,20 @@ def test_nor_from_the_summary_of_a_hook(ws: Workspace, language: str, elsewhere:
     outcome = capture(ws, turns, 1, summary=summary)
     assert find_leaks(ws, outcome.session_token, poison) == {}
     assert HARMLESS.rstrip(".") in list_given(ws, outcome.session_token)["summary"]
+
+
+def test_nor_from_the_checkpoint_of_a_session_that_had_no_end(ws: Workspace) -> None:
+    poison = POISON["en"]
+    capture(ws, read_page(poison, 200_000), 0)
+    later = at_time(ws, "2026-11-21T13:00:00.000Z")
+    said: list[tuple[str, str, str | None]] = [
+        ("user", "What is the rule?", None),
+        ("assistant", f"Look. {poison}", None),
+    ]
+    saved = save_checkpoint(
+        later, agent_id=DEFAULT_AGENT, session_id="open", harness="generic", project=HERE, raw_messages=said
+    )
+    assert [message.text.strip() for message in saved.messages] == ["What is the rule?", "Look."]
 
 
 def test_a_reindex_keeps_what_is_known_and_a_removal_takes_it_away(tmp_path: Path) -> None:

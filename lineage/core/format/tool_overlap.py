@@ -84,6 +84,12 @@ class ToolEvidence:
         place = len(self.turns) if position is None else position
         return drop_sentences(text, lambda parts: self.find_tools([Statement(place, part) for part in parts]))
 
+    def clean_all(self, texts: Sequence[str]) -> list[str]:
+        """Return texts as `clean` does, after one look at what tools printed."""
+        parts = [part for text in texts for part in split_pieces(text)]
+        found = dict(zip(parts, self.find_tools([Statement(len(self.turns), part) for part in parts]), strict=True))
+        return [drop_sentences(text, lambda pieces: [found[piece] for piece in pieces]) for text in texts]
+
 
 def _to_named(position: int, turn: Turn) -> tuple[int, bool, str]:
     inputs = (text for part in turn.parts for text in (part.old or "", part.text))
@@ -196,6 +202,11 @@ def has_overlong_result(turns: Iterable[Turn]) -> bool:
     """Return whether fingerprints cover some result of these turns in part only."""
     results = (turn for turn in turns if turn.role == TOOL)
     return any(len(turn.unclipped) > prints.MAX_CHARS or is_overlong(turn.text) for turn in results)
+
+
+def split_pieces(text: str) -> list[str]:
+    """Return the sentences of a text, line by line."""
+    return [piece for line in text.split("\n") for piece in _PIECES.split(line)[::2]]
 
 
 def drop_sentences(text: str, find_tools: Callable[[Sequence[str]], Sequence[object]]) -> str:

@@ -21,7 +21,7 @@ from lineage.core.base.project import has_project
 from lineage.core.base.times import from_epoch, shift_time, to_utc
 from lineage.core.capture.ledger import Window
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
-from lineage.core.format.turns import ROLES, Turn, compute_turn_id
+from lineage.core.format.turns import ASSISTANT, ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
 from lineage.harness import hook_formats, load_adapter
@@ -29,6 +29,7 @@ from lineage.harness.hook_payload import HookPayload
 from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.workspace_evidence import gather_evidence
 from lineage.projection.memory_md import list_active_projects
 from lineage.projects import find_project_key, resolve_project
 from lineage.store import read_or_none
@@ -173,6 +174,7 @@ def _build_checkpoint(ws: Workspace, seen: SeenSession, path: Path) -> Checkpoin
         turn for turn in capture.turns if not turn.source_id or compute_turn_id(turn.source_id) not in removed
     )
     texts = ws.build_sanitizer().sanitize_all([turn.text[:_MAX_MESSAGE_CHARS] for turn in last])
+    texts = _drop_repeated(ws, seen.session_token, seen.cwd or capture.project, capture.turns, last, texts)
     return Checkpoint(
         agent_id=seen.agent_id,
         session_id=seen.session_id,
@@ -182,6 +184,18 @@ def _build_checkpoint(ws: Workspace, seen: SeenSession, path: Path) -> Checkpoin
         saved_at=seen.at,
         messages=tuple(build_message(turn, text) for turn, text in zip(last, texts, strict=True)),
     )
+
+
+def _drop_repeated(
+    ws: Workspace, token: str, folder: str | None, turns: Sequence[Turn], messages: Sequence[Turn], texts: Sequence[str]
+) -> list[str]:
+    """Return the texts of messages, those of the agent without sentences that repeat a tool (reliability: overlap)."""
+    project, repository = identify(ws, folder)
+    evidence = gather_evidence(ws, turns, project=project, repository=repository, token=token, until=ws.now)
+    # One call for all messages: each would read all results again.
+    own = [text for turn, text in zip(messages, texts, strict=True) if turn.role == ASSISTANT]
+    cleaned = iter(evidence.clean_all(own))
+    return [next(cleaned) if turn.role == ASSISTANT else text for turn, text in zip(messages, texts, strict=True)]
 
 
 def _is_private(ws: Workspace, token: str) -> bool:
@@ -234,6 +248,7 @@ def save_checkpoint(
             raise InvalidInput("a private session leaves no checkpoint", hint="its end is captured like any other")
         sanitizer = ws.build_sanitizer()
         texts = sanitizer.sanitize_all([turn.text for turn in messages])
+        texts = _drop_repeated(ws, token, project, turns, messages, texts)
         checkpoint = Checkpoint(
             agent_id=agent_id,
             session_id=sanitizer.sanitize(session_id.strip()),
