@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
 
-from lineage.app.locations import SUPPRESS_VARIABLE, detect_machine, open_private_store
+from lineage.app.documents import detect_machine
+from lineage.app.locations import SUPPRESS_VARIABLE, open_private_store
 from lineage.app.subprocesses import RunOptions, run_subprocess
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import validate_agent_id

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks
-from lineage.app.locations import detect_machine, load_settings, open_documents, open_store
+from lineage.app.documents import detect_machine, open_documents
+from lineage.app.locations import load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lineage.app.locations import STATE_FOLDER, detect_machine, open_private_store, open_store
+from lineage.app.documents import detect_machine
+from lineage.app.locations import STATE_FOLDER, open_private_store, open_store
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.documents import Documents

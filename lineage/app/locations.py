@@ -13,10 +13,8 @@ import lineage
 from lineage.config import SETTINGS_FILE, Settings, parse_settings
 from lineage.config.machine import MachineSettings, parse_machine_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
-from lineage.documents import Documents
 from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
 from lineage.harness import detect_caller as callers
-from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.store import LocalStore, Store, read_or_none
 from lineage.workspace.paths import expand_home
 
@@ -118,11 +116,6 @@ def load_settings(store: Store) -> Settings:
     return parse_settings(blob.data.decode("utf-8", errors="replace")) if blob else Settings()
 
 
-def open_documents(root: Path) -> Documents:
-    """Return the documents alone, without index or settings; the workspace's store is not asked yet."""
-    return Documents(open_store(root), open_private_store(root))
-
-
 def machine_config_path(environment: Mapping[str, str], home: Path) -> Path:
     """Return `$XDG_CONFIG_HOME/lineage/config.toml`; `~/.config` replaces a variable that is unset or relative."""
     base = Path(environment.get("XDG_CONFIG_HOME") or "")
@@ -164,11 +157,6 @@ def suppress_hooks() -> None:
 def detect_caller() -> callers.Caller | None:
     """Return the harness that runs this process for its agent; None for a person (format: Books)."""
     return callers.detect_caller(os.environ)
-
-
-def detect_machine() -> HarnessHistories:
-    """Return access to the transcripts that harnesses keep for this user."""
-    return HarnessHistories(Path.home(), os.environ)
 
 
 def require_extra(extra: str, *modules: str) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lineage.app.documents import open_documents
 from lineage.app.init_workspace import check_bucket
-from lineage.app.locations import format_location, open_documents, open_store, resolve_workspace_root
+from lineage.app.locations import format_location, open_store, resolve_workspace_root
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.progress import Progress
 from lineage.errors import InvalidInput, WorkspaceError

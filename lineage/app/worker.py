@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from lineage.app import clock
-from lineage.app.locations import STATE_FOLDER, detect_machine, open_private_store
+from lineage.app.documents import detect_machine
+from lineage.app.locations import STATE_FOLDER, open_private_store
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.documents import HookQueue

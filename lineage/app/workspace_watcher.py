@@ -6,8 +6,9 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from lineage.app.documents import detect_machine
 from lineage.app.fs_events import FileEvents
-from lineage.app.locations import detect_machine, format_location
+from lineage.app.locations import format_location
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.errors import LineageError

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from lineage.app import clock
-from lineage.app.locations import open_documents
+from lineage.app.documents import open_documents
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text

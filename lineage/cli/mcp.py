@@ -9,7 +9,8 @@ from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput
-from lineage.mcp.call import DEFAULT_CALLER, ServerConfig, build_schema
+from lineage.mcp.parameters import build_schema
+from lineage.mcp.server_config import DEFAULT_CALLER, ServerConfig
 from lineage.mcp.tools import TOOLS
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app.databases import describe_index
-from lineage.app.locations import format_location, open_documents
+from lineage.app.documents import open_documents
+from lineage.app.locations import format_location
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options

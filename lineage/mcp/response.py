@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.mcp.tools import MAX_BYTES
 from lineage.projection.context_block import MAX_SECTION_COST, PREAMBLE, quote_lines
-
-MAX_BYTES = 24 * 1024
-"""Of one answer, frame and all, as UTF-8."""
 
 _SHARE_OF_AN_ITEM = 3  # its share where there are several: a third
 _MAX_ERROR_CHARACTERS = 600

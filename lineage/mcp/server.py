@@ -1,17 +1,17 @@
 """The server on the SDK, over stdin and stdout. Only the protocol is written to stdout.
 
 Calls run in threads, a few at a time, so a long one blocks no other. Errors are answers: an agent can read them and do
-better.
+better. What calls need is imported by the first one: a harness waits for the list of tools before its first request.
 """
 
 import logging
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -22,14 +22,17 @@ from mcp.shared.exceptions import MCPError
 
 from lineage import __version__
 from lineage.errors import LineageError, NotFoundError
-from lineage.mcp import resources
-from lineage.mcp.call import Result, ServerConfig, build_schema
-from lineage.mcp.response import render_error
+from lineage.mcp.parameters import build_schema
+from lineage.mcp.server_config import ServerConfig
 from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
-from lineage.workspace.access import AgentAccess
+
+if TYPE_CHECKING:
+    from lineage.mcp.resources import ListedResource
+    from lineage.workspace.access import AgentAccess
 
 _MAX_CONCURRENT_CALLS = 4
 
+Result = TypeVar("Result")
 _Context = ServerRequestContext[Any]
 _PageParams = types.PaginatedRequestParams | None
 
@@ -80,41 +83,61 @@ class _Handlers:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"no such tool; there are {', '.join(TOOLS_BY_NAME)}")
         try:
-            return _text_result(await self._run_in_thread(partial(tool.run, self._config, params.arguments or {})))
+            return _text_result(await self._run_in_thread(partial(_run, self._config, tool, params.arguments or {})))
         except LineageError as error:
-            return _text_result(render_error(error.message, error.hint), is_error=True)
+            return _text_result(_render_error(error), is_error=True)
         except Exception as error:  # noqa: BLE001  (the last resort: an answer instead of a silent end)
             return _text_result(_log_unexpected(error), is_error=True)
 
     async def list_resources(self, _: _Context, __: _PageParams) -> types.ListResourcesResult:
         """Return the resources of this agent."""
+        from lineage.mcp import resources
+
         found = await self._run_resource(resources.list_resources)
-        return types.ListResourcesResult(resources=[_describe_resource(listed) for listed in found])
+        return types.ListResourcesResult(resources=[_describe_resource(listed, resources.MIME) for listed in found])
 
     async def list_templates(self, _: _Context, __: _PageParams) -> types.ListResourceTemplatesResult:
         """Return the one template of resource addresses."""
+        from lineage.mcp import resources
+
         uri, about = resources.TEMPLATE, resources.TEMPLATE_DESCRIPTION
         template = types.ResourceTemplate(name="path", uri_template=uri, description=about, mime_type=resources.MIME)
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """Return the framed text of one resource."""
-        text = await self._run_resource(lambda reach: resources.read_resource(reach, params.uri))
+        from lineage.mcp import resources
+
+        text = await self._run_resource(lambda access: resources.read_resource(access, params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type=resources.MIME, text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    async def _run_resource(self, use_case: Callable[[AgentAccess], Result]) -> Result:
+    async def _run_resource(self, use_case: Callable[["AgentAccess"], Result]) -> Result:
         """Run a use case in a thread. Raises MCPError for every failure: resources have no error answer."""
+        from lineage.mcp.call import run_on_workspace
+
         try:
-            return await self._run_in_thread(partial(self._config.run, use_case))
+            return await self._run_in_thread(partial(run_on_workspace, self._config, use_case))
         except LineageError as error:
             code = types.INVALID_PARAMS if isinstance(error, NotFoundError) else types.INTERNAL_ERROR
-            raise MCPError(code, render_error(error.message, error.hint)) from error
+            raise MCPError(code, _render_error(error)) from error
         except Exception as error:
             raise MCPError(types.INTERNAL_ERROR, _log_unexpected(error)) from error
 
     async def _run_in_thread(self, use_case: Callable[[], Result]) -> Result:
         return await anyio.to_thread.run_sync(use_case, limiter=self._threads)
+
+
+def _run(config: ServerConfig, tool: Tool, arguments: Mapping[str, Any]) -> str:
+    from lineage.mcp.tool_answers import run_tool
+
+    return run_tool(config, tool, arguments)
+
+
+def _render_error(error: LineageError) -> str:
+    from lineage.mcp.response import render_error
+
+    return render_error(error.message, error.hint)
 
 
 def _describe_tool(tool: Tool) -> types.Tool:
@@ -130,8 +153,8 @@ def _describe_tool(tool: Tool) -> types.Tool:
     )  # fmt: skip
 
 
-def _describe_resource(listed: resources.ListedResource) -> types.Resource:
-    return types.Resource(name=listed.path, title=listed.title, uri=listed.uri, mime_type=resources.MIME)
+def _describe_resource(listed: "ListedResource", mime: str) -> types.Resource:
+    return types.Resource(name=listed.path, title=listed.title, uri=listed.uri, mime_type=mime)
 
 
 def _text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:

@@ -1,5 +1,8 @@
 """What each tool does and answers, as framed text. What is written counts as the agent's: global entries wait."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
@@ -7,8 +10,11 @@ from lineage.core.capture.budget import QUARTERS_PER_TOKEN
 from lineage.core.format.turns import Turn, parse_turn_range
 from lineage.errors import InvalidInput
 from lineage.index import Hit, SessionRow
-from lineage.mcp.call import ToolCall
-from lineage.mcp.response import MAX_BYTES, ResponseItem, render_response
+from lineage.mcp.call import ToolCall, run_on_workspace
+from lineage.mcp.parameters import parse_arguments
+from lineage.mcp.response import ResponseItem, render_response
+from lineage.mcp.server_config import ServerConfig
+from lineage.mcp.tools import MAX_BYTES, Tool
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory import context as contexts
 from lineage.pipeline.memory import remember as remembering
@@ -35,7 +41,7 @@ def search_memory(call: ToolCall) -> str:
 
 def list_sessions(call: ToolCall) -> str:
     """Return the agent's newest sessions."""
-    rows = call.access.list_sessions(call["limit"], call["project"], call["path"])
+    rows = call.access.list_sessions(call["limit"], call["project"], call["folder"])
     head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
     pieces = [_format_session(row) for row in rows]
     return render_response(head, pieces, "Ask for fewer, or for one project.", empty="no sessions")
@@ -202,3 +208,17 @@ def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
     counts = ", ".join(f"{name} {count}" for name, count in outcome.redactions.items())
     head = "; ".join(filter(None, (outcome.status, waits, f"redacted: {counts}" * bool(counts))))
     return render_response(head, [ResponseItem(outcome.id or "", where)], "")
+
+
+_HANDLERS = {
+    "search": search_memory, "show": show_session, "sessions": list_sessions, "context": build_context,
+    "remember": remember, "book": read_books, "tasks": handle_tasks,
+}  # fmt: skip
+
+
+def run_tool(config: ServerConfig, tool: Tool, values: Mapping[str, Any]) -> str:
+    """Return a tool's answer. Raises LineageError, InvalidInput for wrong arguments."""
+    arguments = parse_arguments(tool.parameters, values)
+    handler = _HANDLERS[tool.name]
+    writes = not tool.writing_actions.isdisjoint(("*", arguments.get("action")))
+    return run_on_workspace(config, lambda access: handler(ToolCall(config, access, arguments)), writes=writes)

@@ -1,12 +1,16 @@
-"""The tools, as a client lists them. Their descriptions are written for agents."""
+"""The tools, as a client lists them. Their descriptions are written for agents.
 
-from collections.abc import Callable, Mapping
+A harness waits for this list before its first request, so nothing here imports what only a call needs.
+"""
+
 from dataclasses import dataclass
-from typing import Any
 
 from lineage.core.base.book_paths import KINDS
-from lineage.mcp import tool_answers
-from lineage.mcp.call import NUMBER, TEXTS, ServerConfig, ToolCall, ToolParameter, parse_arguments
+from lineage.core.capture.budget import QUARTERS_PER_TOKEN
+from lineage.mcp.parameters import NUMBER, TEXTS, ToolParameter
+
+MAX_BYTES = 24 * 1024
+"""Of one answer, frame and all, as UTF-8."""
 
 INSTRUCTIONS = (
     "Memory of earlier coding sessions of this agent. Look before you ask the user or decide anew: `context` at the "
@@ -15,41 +19,34 @@ INSTRUCTIONS = (
 )
 
 _PROJECT = ToolParameter("project", "A project: a folder of it, or its name.")
-_PATH = ToolParameter("path", "A folder of a repository, as packages/api: sessions that ran or had files there.")
+_FOLDER = ToolParameter("folder", "A folder of a repository, as packages/api: sessions that ran or had files there.")
 _SESSION_ID = ToolParameter("session_id", "The id that your harness gives the session you run in, if you know it.")
 _LIMIT = ToolParameter("limit", "How many at most.", kind=NUMBER, default=10, minimum=1, maximum=50)
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `handler` returns the answer; `writing_actions` are the actions that write, `*` for all.
+    """One tool. `writing_actions` are the actions that write, `*` for all. `tool_answers` has its handler.
 
     Calling a writing tool twice with the same arguments writes once and destroys nothing.
     """
 
     name: str
     title: str
-    handler: Callable[[ToolCall], str]
     description: str
     parameters: tuple[ToolParameter, ...]
     writing_actions: frozenset[str] = frozenset()
 
-    def run(self, config: ServerConfig, values: Mapping[str, Any]) -> str:
-        """Return the answer. Raises LineageError, InvalidInput for wrong arguments."""
-        arguments = parse_arguments(self.parameters, values)
-        writes = not self.writing_actions.isdisjoint(("*", arguments.get("action")))
-        return config.run(lambda reach: self.handler(ToolCall(config, reach, arguments)), writes=writes)
-
 
 TOOLS = (
-    Tool("search", "Search memory", tool_answers.search_memory,
+    Tool("search", "Search memory",
         description="Find passages of earlier sessions and remembered entries by words, best first. Gives session "
         "tokens and turn numbers for `show`.",
         parameters=(
             ToolParameter("query", 'Words; "a phrase", project:NAME, path:FOLDER and since:DATE too.', required=True),
             _LIMIT,
         )),
-    Tool("show", "Read a session", tool_answers.show_session,
+    Tool("show", "Read a session",
         description="Read one session: its summary, or turns of its transcript by number.",
         parameters=(
             ToolParameter("session", "A session's token or id, or an unambiguous beginning.", required=True),
@@ -57,19 +54,19 @@ TOOLS = (
             ToolParameter("kind", "Without `turns`: which of its files.",
                 choices=("summary", "compaction", "manifest"), default="summary"),
         )),
-    Tool("sessions", "List sessions", tool_answers.list_sessions,
+    Tool("sessions", "List sessions",
         description="List your earlier sessions, newest first, each with its title and outcome.",
-        parameters=(_PROJECT, _PATH, _LIMIT)),
-    Tool("context", "Context for new work", tool_answers.build_context,
+        parameters=(_PROJECT, _FOLDER, _LIMIT)),
+    Tool("context", "Context for new work",
         description="What a new session should know: preferences, decisions, the last session, open tasks. Call it "
         "once, at the start.",
         parameters=(
             ToolParameter("query", "What the work is about: decides which decisions are shown."),
             _PROJECT, _SESSION_ID,
             ToolParameter("budget", "The most it may cost, in tokens.", kind=NUMBER, minimum=100,
-                maximum=tool_answers.MAX_TOKENS),
+                maximum=MAX_BYTES // QUARTERS_PER_TOKEN),
         )),
-    Tool("remember", "Remember", tool_answers.remember, writing_actions=frozenset("*"),
+    Tool("remember", "Remember", writing_actions=frozenset("*"),
         description="Keep one thing for later sessions, in your own words: a decision and its reason, a lesson, a "
         "fact. Secrets are redacted. What would hold everywhere waits until the user confirms it.",
         parameters=(
@@ -81,7 +78,7 @@ TOOLS = (
             ToolParameter("supersedes", "Ids of entries that it takes the place of.", kind=TEXTS, maximum=16),
             _SESSION_ID,
         )),
-    Tool("book", "Read books", tool_answers.read_books,
+    Tool("book", "Read books",
         description="What is known for good, in one book per scope and kind. `list` names the books, `show` gives the "
         "entries of one.",
         parameters=(
@@ -91,7 +88,7 @@ TOOLS = (
             ToolParameter("archive", "For `show`: the year of an archive instead of what is in use.",
                 kind=NUMBER, minimum=1970, maximum=9999),
         )),
-    Tool("tasks", "Tasks", tool_answers.handle_tasks, writing_actions=frozenset(("add", "done")),
+    Tool("tasks", "Tasks", writing_actions=frozenset(("add", "done")),
         description="Open tasks of you, the project and the workspace: `list` them, `add` one, tick one as `done`.",
         parameters=(
             ToolParameter("action", "What to do.", choices=("list", "add", "done"), default="list"),

@@ -99,8 +99,8 @@ def test_sessions_and_context(agent: AgentClient) -> None:
     assert f"> - {TOKEN} · " in listed.text
     assert SAMPLE_ID in listed.quoted_text
     assert TOKEN not in agent("sessions", project="elsewhere").text
-    assert TOKEN in agent("sessions", path="importer").text
-    assert TOKEN not in agent("sessions", path="export").text
+    assert TOKEN in agent("sessions", folder="importer").text
+    assert TOKEN not in agent("sessions", folder="export").text
     told = agent("context", query="the reader", project=PROJECT, budget=600)
     assert_framed(told.text)
     assert "csv.reader" in told.quoted_text

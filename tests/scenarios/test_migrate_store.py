@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from lineage.app.locations import open_documents
+from lineage.app.documents import open_documents
 from lineage.core.format.job import Job
 from lineage.errors import WorkspaceError
 from lineage.pipeline.transfer.move_store import move_store

@@ -99,6 +99,15 @@ def test_asking_for_help_loads_no_engine() -> None:
     assert heavy & set(done.stderr.split("\n")) == set()
 
 
+def test_telling_of_the_tools_loads_nothing_that_only_their_calls_need() -> None:
+    """A harness waits for the list: what stands between it and the SDK is lineage's own imports."""
+    code = "import sys, lineage.cli.mcp, lineage.mcp.server; print(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = ("pipeline", "index", "documents", "database", "projection", "extraction", "workspace.workspace")
+    loaded = done.stdout.split("\n")
+    assert [name for name in loaded if name.startswith(tuple(f"lineage.{package}" for package in packages))] == []
+
+
 def test_every_module_is_found_in_the_tests() -> None:
     """By a unit test of its name, or by a row of tests/README.md whose tests exist."""
     tests = PACKAGE.parent / "tests"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
-from lineage.mcp.call import NUMBER, TEXTS, ToolParameter, build_schema, parse_arguments
+from lineage.mcp.parameters import NUMBER, TEXTS, ToolParameter, build_schema, parse_arguments
 from lineage.mcp.tools import TOOLS
 
 PARAMETERS = (
