@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_BYTES = 16 * 1024 * 1024
-READ_SECONDS = 0.3  # some harnesses never close stdin, and all wait for the hook
+READ_SECONDS = 1.0  # some harnesses never close stdin, all wait for the hook, and a busy machine lets them write late
 
 _CHUNK = 1 << 16
 _MAX_LOG_BYTES = 1 << 18  # a hook that fails at each turn must not fill the disk

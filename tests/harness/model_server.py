@@ -1,10 +1,10 @@
 """A model that follows a script in the prompt, spoken to by four protocols over loopback HTTP.
 
 It keeps nothing between requests: what it answers follows from the last text that a person typed. `RUN(command)` asks
-for the harness's own shell, `CALL(tool {"key": "value"})` for a tool by name. `SAY(text)` is answered with that text,
-`SHOUT(text)` with it in capitals, also after a tool's result. Every request is appended to a file as a line of JSON
-before it is answered. It imports the standard library alone: it runs in the network namespace of the harness, by
-whichever Python is there.
+for the harness's own shell, `CALL(tool key=value)` for a tool by the end of its name. `SAY(text)` is answered with that
+text, `SHOUT(text)` with it in capitals, also after a tool's result; `FILL(n)` puts n words before it, and `HANG()` is
+never answered. Every request is appended to a file as a line of JSON before it is answered. It imports the standard
+library alone: it runs in the network namespace of the harness, by whichever Python is there.
 """
 
 import json
@@ -37,6 +37,7 @@ class Answer:
     text: str = ""
     tool: str = ""
     arguments: dict[str, Any] | None = None
+    hangs: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,21 +135,25 @@ def _fill_shell(schema: dict[str, Any], command: str) -> dict[str, Any]:
 def answer(asked: Asked) -> Answer:
     """Return what the script in the last words of a person asks for.
 
-    >>> answer(Asked([Message("user", "SAY(All is well.)")], {}))
-    Answer(text='All is well.', tool='', arguments=None)
+    >>> answer(Asked([Message("user", "SAY(All is well.)")], {})).text
+    'All is well.'
     >>> answer(Asked([Message("user", "RUN(ls) SAY(Done.)")], {"Bash": {}})).arguments
     {'command': 'ls'}
     """
     spoken = [
         (n, LINEAGE_BLOCK.sub("", message.text)) for n, message in enumerate(asked.messages) if message.kind == "user"
     ]
-    if spoken and SUMMARY.search(spoken[-1][1]) and not re.match(r"\W*(RUN|CALL|SAY|SHOUT)\(", spoken[-1][1]):
+    if spoken and SUMMARY.search(spoken[-1][1]) and not re.search(r"\b(SAY|SHOUT|HANG)\([^)]*\)\W*$", spoken[-1][1]):
         return Answer("<summary>\nThe summary of the scripted model.\n</summary>")
-    scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|SAY|SHOUT)\(", text)]
+    scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|SAY|SHOUT|HANG)\(", text)]
     if not scripted:
         return Answer("Nothing was asked.")
     place, text = scripted[-1]
+    if "HANG()" in text:
+        return Answer(hangs=True)
     said = [words.upper() if how == "SHOUT" else words for how, words in re.findall(r"\b(SAY|SHOUT)\(([^)]*)\)", text)]
+    # no word twice: some harnesses stop a model that repeats itself
+    filling = "".join(f"word{n} " for count in re.findall(r"\bFILL\((\d+)\)", text) for n in range(int(count)))
     done = sum(message.kind == "result" for message in asked.messages[place:])
     calls = re.findall(r"\b(RUN|CALL)\(([^)]*)\)", text)
     if done < len(calls) and asked.tools:
@@ -160,10 +165,11 @@ def answer(asked: Asked) -> Answer:
                 if shell
                 else Answer("There is no shell.")
             )
-        name, _, arguments = what.partition(" ")
+        name, _, argument = what.partition(" ")
+        key, _, value = argument.partition("=")
         found = next((tool for tool in sorted(asked.tools) if tool.endswith(name)), "")
-        return Answer("", found, json.loads(arguments or "{}")) if found else Answer(f"There is no tool {name}.")
-    return Answer(said[-1] if said else "Done.")
+        return Answer("", found, {key: value} if key else {}) if found else Answer(f"There is no tool {name}.")
+    return Answer(filling + (said[-1] if said else "Done."))
 
 
 def _sse(events: Iterable[Any], named: bool = False) -> bytes:
@@ -325,8 +331,12 @@ class _Handler(BaseHTTPRequestHandler):
         for pattern, read, write in PROTOCOLS:
             if pattern.search(path):
                 body["stream"] = body.get("stream") or "streamGenerate" in path
-                said = write(answer(read(body)), body)
-                self._send(said, "text/event-stream" if body["stream"] else "application/json")
+                said = answer(read(body))
+                if said.hangs:
+                    self.rfile.read(1)  # until whoever asked goes away
+                    self.close_connection = True
+                    return
+                self._send(write(said, body), "text/event-stream" if body["stream"] else "application/json")
                 return
         counted = path.endswith(("count_tokens", ":countTokens"))
         self._send(b'{"input_tokens": 9, "totalTokens": 9}' if counted else b"{}", "application/json")
@@ -354,7 +364,21 @@ def serve(port: int, requests: Path) -> ThreadingHTTPServer:
     return server
 
 
+def main(port: int, requests: Path) -> None:
+    """Serve until stdin ends; a line there stops a server that runs, and starts one that doesn't."""
+    running: ThreadingHTTPServer | None = serve(port, requests)
+    assert running
+    port = running.server_address[1]
+    print(port, flush=True)
+    for _ in sys.stdin:
+        if running:
+            running.shutdown()
+            running.server_close()
+            running = None
+        else:
+            running = serve(port, requests)
+        print("stopped" if running is None else "serving", flush=True)
+
+
 if __name__ == "__main__":
-    running = serve(int(sys.argv[1]), Path(sys.argv[2]))
-    print(running.server_address[1], flush=True)
-    sys.stdin.read()  # until whoever started it goes
+    main(int(sys.argv[1]), Path(sys.argv[2]))

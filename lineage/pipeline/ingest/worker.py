@@ -272,7 +272,7 @@ def _record_session(ws: Workspace, event: HookEvent, payload: HookPayload, path:
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A session that may go on and so isn't captured yet: while its process runs, or until a time, canonical UTC."""
+    """A session that may go on and so isn't captured yet: while its process runs, and until a time, canonical UTC."""
 
     harness: str
     session_id: str
@@ -282,9 +282,8 @@ class OpenSession:
 
 def is_over(session: OpenSession, now: str) -> bool:
     """Return whether an open session's process is gone, or its quiet minutes have passed."""
-    if session.process is None:
-        return session.until is not None and session.until <= now
-    return not is_running(session.process)
+    is_gone = session.process is not None and not is_running(session.process)
+    return is_gone or (session.until is not None and session.until <= now)
 
 
 @dataclass(slots=True)
@@ -330,9 +329,9 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
 
 def _find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
     """Return what a session waits for, None if it is over."""
-    process = None if seen.harness in _SHARED_PROCESSES else seen.process
-    until = None if process else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
-    session = OpenSession(seen.harness, seen.session_id, until, process)
+    is_its_own = seen.process is not None and seen.harness not in _SHARED_PROCESSES
+    until = None if is_its_own else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
+    session = OpenSession(seen.harness, seen.session_id, until, seen.process)
     return None if is_over(session, now) else session
 
 
