@@ -11,20 +11,26 @@ from pathlib import Path
 
 from lineage.app import clock
 from lineage.app.documents import detect_machine
+from lineage.app.hooks import read_statuses
 from lineage.app.locations import STATE_FOLDER, open_private_store
-from lineage.app.workspace import run_in_workspace
+from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base import hook_protocol
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
+from lineage.harness import ADAPTERS
 from lineage.harness.unread import list_unread_stores
 from lineage.pipeline.capture.session import CAPTURED
+from lineage.pipeline.ingest.history_sweep import sweep_histories
+from lineage.pipeline.ingest.import_sources import ImportRequest
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, DrainResult, OpenSession, SweepResult, drain, is_over, sweep
 from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import BusyError, LocalStore
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, find_outage
 
 _MAX_SECONDS = 600  # then a fresh process goes on: a leak or a hang ends here
 _MAX_WAIT_SECONDS = 60.0
+_MAX_JOBS = 4
 _POLL_SECONDS = 0.5
 _MAX_MEMORY_BYTES = 4 << 30
 
@@ -78,16 +84,45 @@ def _take_inherited_lock(root: Path) -> AbstractContextManager[object] | None:
 
 
 def drain_and_sweep(root: Path, *, idle_minutes: int) -> SweepResult:
-    """Drain the hook queue, then capture sessions that ended without an event."""
+    """Drain the hook queue, then capture sessions that ended without an event or that no hook ever told of.
+
+    Those come from the histories of all harnesses but the ones whose hooks name another workspace. The worker only
+    looks after what hooks told of: a whole history would keep their events waiting.
+    """
     machine = detect_machine()
 
     def run_both(ws: Workspace) -> SweepResult:
         drain(ws, machine)
-        return sweep(ws, detect_machine(), idle_minutes=idle_minutes)
+        done = sweep(ws, detect_machine(), idle_minutes=idle_minutes)
+        opened = partial(open_workspace, root, use_model=False)
+        for request in [] if find_outage(ws) else _build_sweep_requests(root):
+            sweep_histories(ws, opened, request, done, idle_minutes=idle_minutes)
+        return done
 
-    result = run_in_workspace(root, run_both)
+    result = run_in_workspace(root, run_both, writes=True)
     result.unread += list_unread_stores(machine.home, machine.environment)
     return result
+
+
+def _build_sweep_requests(root: Path) -> list[ImportRequest]:
+    """Return a request for each agent whose sessions this workspace captures; harnesses without hooks are default's."""
+    agents = dict.fromkeys(ADAPTERS, DEFAULT_AGENT)
+    for status in read_statuses(root, DEFAULT_AGENT, ()):
+        if status.workspace and Path(status.workspace) != root:
+            del agents[status.harness]
+        elif status.agent:
+            agents[status.harness] = status.agent
+    machine, jobs = detect_machine(), min(os.cpu_count() or 1, _MAX_JOBS)
+    return [
+        ImportRequest(
+            harnesses=tuple(sorted(name for name in agents if agents[name] == agent)),
+            agent_id=agent,
+            histories=machine,
+            jobs=jobs,
+            with_prompts=False,
+        )
+        for agent in sorted(set(agents.values()))
+    ]
 
 
 def _run_rounds(root: Path, private: LocalStore, deadline: float, *, is_watching: bool) -> list[DrainResult]:

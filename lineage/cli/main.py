@@ -37,7 +37,7 @@ COMMANDS = {
     "hook": "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its "
     "settings.",
     "work": "Capture what hooks have signalled, and end.",
-    "sweep": "Capture sessions that a hook once told of and that ended without a signal, or grew since.",
+    "sweep": "Capture sessions that ended without a signal, grew since, or that no hook ever told of.",
     "import": "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps "
     "them.",
     "hooks": "Let the harnesses on this machine hand over their sessions by themselves.",

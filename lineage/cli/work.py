@@ -37,7 +37,10 @@ def command(root: Path, as_json: bool) -> int:
     help="Leave sessions alone that were written to in the last MINUTES.",
 )  # fmt: skip
 def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
-    """Capture sessions that a hook once told of and that ended without a signal, or grew since.
+    """Capture sessions that ended without a signal, grew since, or that no hook ever told of.
+
+    It looks into the folders of every harness whose hooks name no other workspace, and reads only files that changed.
+    The worker and `lineage watch` sweep what hooks told of alone.
 
     Names what other agents keep on this machine and lineage can't read.
 

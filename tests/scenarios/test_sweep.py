@@ -207,6 +207,62 @@ def test_the_commands_say_what_they_did(lineage: LineageCommand, tmp_path: Path)
         }
 
 
+# --- Sessions that no hook told of -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def history(home: Path) -> Path:
+    folder = home / ".claude/projects/-home-ada-demo"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_the_sweep_finds_sessions_from_before_the_hooks_once(lineage: LineageCommand, history: Path) -> None:
+    path = append_transcript(history / "s-1.jsonl", "Mend the reader.")
+    append_transcript(history / "s-2.jsonl", "Mend the writer.")
+    enqueue_in_process(lineage.root, make_end_payload(path))
+    assert lineage("work").out == "captured: 1\n"
+    assert lineage("sweep", "--json").json["captured"] == [derive_session_token("default", "s-2")]
+    for _ in range(2):
+        assert lineage("sweep", "--json").json["captured"] == []
+    assert len(list_captured(lineage.root)) == 2
+    append_transcript(history / "s-2.jsonl", "And the binder.")
+    assert lineage("sweep", "--json").json["captured"] == [derive_session_token("default", "s-2")]
+
+
+def test_the_sweep_waits_for_a_session_that_no_hook_told_of(lineage: LineageCommand, history: Path) -> None:
+    lineage("init")
+    os.utime(append_transcript(history / "s-1.jsonl", "Mend the reader."))
+    swept = lineage("sweep", "--json").json
+    assert (swept["captured"], [waiting["session_id"] for waiting in swept["waiting"]]) == ([], ["s-1"])
+    assert len(lineage("sweep", "--idle", "0", "--json").json["captured"]) == 1
+
+
+def test_the_sweep_leaves_alone_what_hooks_say_is_open_or_another_agent_s(
+    lineage: LineageCommand, history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = append_transcript(history / "s-1.jsonl", "Mend the reader.")
+    other = append_transcript(history / "s-2.jsonl", "Mend the writer.")
+    enqueue_in_process(lineage.root, make_end_payload(other), agent="eve")
+    monkeypatch.setenv("LINEAGE_HARNESS_PID", str(os.getpid()))
+    enqueue_in_process(lineage.root, make_payload("Stop", "s-1", transcript_path=str(path)))
+    swept = lineage("sweep", "--json").json
+    assert (swept["captured"], [waiting["session_id"] for waiting in swept["waiting"]]) == ([], ["s-1"])
+    assert len(list_captured(lineage.root)) == 1
+
+
+def test_the_sweep_takes_the_agent_of_the_hooks_and_no_other_workspace_s_sessions(
+    lineage: LineageCommand, history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    append_transcript(history / "s-1.jsonl", "Mend the reader.")
+    other = LineageCommand(tmp_path / "other", capsys)
+    for command in (lineage, other):
+        command("init")
+    assert other("hooks", "install", "claude-code", "--agent", "eve").code == 0
+    assert lineage("sweep", "--json").json["captured"] == []
+    assert other("sweep", "--json").json["captured"] == [derive_session_token("eve", "s-1")]
+
+
 # --- Blocks ----------------------------------------------------------------------------------------------------------
 
 

@@ -82,7 +82,7 @@ def import_history(
     ws.build_sanitizer()  # raises EngineMissing now, not in each process
     with open_worker_pool(import_request.jobs) as pool:
         survey = survey_history(ws, import_request, pool, progress)
-        open_at_now = partial(_open_at, open_workspace, ws.now)
+        open_at_now = partial(open_at, open_workspace, ws.now)
         results = capture_groups(open_at_now, import_request, pool, survey.groups, partial(progress, CAPTURING))
     return tuple(_summarize_harness(harness, survey, results) for harness in survey.harnesses)
 
@@ -109,7 +109,8 @@ def capture_groups(
     return results
 
 
-def _open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:
+def open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:
+    """Open a workspace at a given time, in whatever process."""
     return replace(open_workspace(), now=now)
 
 

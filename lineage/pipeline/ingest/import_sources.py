@@ -23,18 +23,22 @@ StageProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """The scope of an import. `paths` replace the harnesses' own histories; `jobs` is the limit of processes."""
+    """The scope of an import. `paths` replace the harnesses' own histories; `jobs` is the limit of processes.
+
+    `with_prompts` brings the prompts of sessions that Claude Code has deleted, too.
+    """
 
     harnesses: tuple[str, ...]
     agent_id: str
     histories: HarnessHistories
     paths: tuple[Path, ...] = ()
     jobs: int = 1
+    with_prompts: bool = True
 
     def list_places(self, harness: str) -> list[Path]:
         """Return the existing files and folders to search, as absolute paths."""
         roots = list(self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment))
-        if harness == "claude-code" and not self.paths:  # prompts of sessions that it has deleted
+        if harness == "claude-code" and self.with_prompts and not self.paths:
             roots += [root.with_name(claude_history.NAME) for root in roots]
         return [path for path in map(Path.absolute, roots) if is_there(path)]
 

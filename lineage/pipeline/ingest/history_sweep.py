@@ -1,0 +1,69 @@
+"""The sweep of the harnesses' histories: sessions that no hook told of, from before the installation or an approval."""
+
+from collections.abc import Callable
+from functools import partial
+
+from lineage.core.base.naming import derive_session_token
+from lineage.core.base.times import shift_time
+from lineage.errors import TranscriptError
+from lineage.pipeline.capture.session import CAPTURED
+from lineage.pipeline.ingest.checkpoints import offer_checkpoints
+from lineage.pipeline.ingest.history_import import capture_groups, open_at
+from lineage.pipeline.ingest.import_sources import ImportRequest, SessionSources, survey_history
+from lineage.pipeline.ingest.worker import OpenSession, SweepResult
+from lineage.pipeline.ingest.worker_pool import open_worker_pool
+from lineage.workspace.workspace import Workspace
+
+
+def sweep_histories(
+    ws: Workspace,
+    open_workspace: Callable[[], Workspace],
+    import_request: ImportRequest,
+    done: SweepResult,
+    *,
+    idle_minutes: int,
+) -> None:
+    """Import what the histories hold and nobody captured, and add it to a sweep's result.
+
+    Files as they were at their last import are not read. What was written to in the last `idle_minutes`, an open
+    session of `done` and the sub-agents of both wait; a session that another agent captured stays with that agent.
+    """
+    with open_worker_pool(import_request.jobs) as pool:
+        survey = survey_history(ws, import_request, pool, lambda *_: None)
+        groups = _leave_out_open(ws, import_request.agent_id, survey.groups, done, idle_minutes)
+        opened = partial(open_at, open_workspace, ws.now)
+        results = capture_groups(opened, import_request, pool, groups, lambda *_: None)
+    captured = [result.token for result in results if result.status == CAPTURED]
+    done.captured += captured
+    done.failed += [(path, reason) for _, path, reason in survey.problems]
+    done.failed += [problem for result in results for problem in result.problems]
+    if captured:
+        offer_checkpoints(ws)
+
+
+def _leave_out_open(
+    ws: Workspace, agent_id: str, groups: tuple[SessionSources, ...], done: SweepResult, idle_minutes: int
+) -> list[SessionSources]:
+    """Return the groups that are over and no other agent's. Add the open ones to the result."""
+    others = {*ws.index.list_agents()} - {agent_id}
+    left_out = {derive_session_token(agent_id, session.session_id) for session in done.waiting}
+    for group in groups:
+        until = _find_end(group, idle_minutes)
+        if until > ws.now and group.token not in left_out:
+            done.waiting.append(OpenSession(group.sources[0].harness, group.session_id, until))
+        if until > ws.now or any(
+            ws.documents.claims.has(derive_session_token(one, group.session_id)) for one in others
+        ):
+            left_out.add(group.token)
+    return [group for group in groups if left_out.isdisjoint({group.token, *group.parents})]
+
+
+def _find_end(group: SessionSources, idle_minutes: int) -> str:
+    """Return the time at which a session's files have been quiet long enough, "" if nobody waits for that."""
+    times = []
+    for source in group.sources if idle_minutes else ():
+        try:
+            times.append(shift_time(source.read_mtime(), milliseconds=60_000 * idle_minutes))
+        except TranscriptError:  # deleted just now
+            continue
+    return max(times, default="")
