@@ -46,7 +46,7 @@ class DoctorReport:
     """The state of hooks on this machine, and the problems; the field names are JSON keys.
 
     `events` has each harness's last event and its time. `on_path` is whether `lineage` is on PATH, as plug-ins need it.
-    `unread` names sessions of agents that lineage can't read: nothing is to be mended there.
+    `unread` names sessions of agents that lineage can't read, `unshown` counts those in temporary folders: no findings.
     """
 
     harnesses: list[HookStatus]
@@ -54,6 +54,7 @@ class DoctorReport:
     on_path: bool
     findings: list[DoctorFinding]
     unread: list[UnreadStore]
+    unshown: str
 
 
 def examine(root: Path) -> DoctorReport:
@@ -76,7 +77,8 @@ def examine(root: Path) -> DoctorReport:
         findings.insert(0, DoctorFinding("redaction", error.message, error.hint))
     machine = detect_machine()
     unread = list_unread_stores(machine.home, machine.environment)
-    return DoctorReport(statuses, events, shutil.which("lineage") is not None, findings, unread)
+    is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
+    return DoctorReport(statuses, events, is_on_path, findings, unread, unshown)
 
 
 def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:

@@ -177,5 +177,7 @@ def doctor(root: Path, as_json: bool) -> int:
         print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
     for store in report.unread:
         print_text(store.describe())
+    if report.unshown:
+        print_text(report.unshown)
     print_text(pluralize(len(report.findings), "finding") if report.findings else "no problems found")
     return FindingsReported.exit_code if report.findings else 0

@@ -62,6 +62,8 @@ def _print_status(state: dict[str, Any]) -> None:
         print_text(f"  allowed: {value}")
     print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
+    if state["unshown"]:
+        print_text(f"not shown  {state['unshown']}")
     print_text(f"counted    {_format_numbers(state['counters'])}")
     if state["not_learned"]:
         print_text(f"dropped    {_format_numbers(state['not_learned'])}")

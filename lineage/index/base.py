@@ -144,6 +144,12 @@ class Index(Protocol):
         """Return the agents with rows, sorted."""
         return [agent for (agent,) in self._select("select distinct agent_id from artifacts order by agent_id")]
 
+    def count_unshown_sessions(self) -> int:
+        """Return how many sessions are kept but not shown: those in temporary folders, and tests."""
+        grouped = "select session_token from artifacts group by session_token having max(visible) = 0"
+        (count,) = next(self._select(f"select count(*) from ({grouped}) as unshown"))
+        return int(count)
+
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
+from lineage.core.base.plural import pluralize
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
@@ -175,6 +176,13 @@ def read_local_status(documents: Documents) -> dict[str, Any]:
     }
 
 
+def describe_unshown(ws: Workspace) -> str:
+    """Return how many sessions are kept and not shown, and what to type; "" for none."""
+    count = ws.index.count_unshown_sessions()
+    what = f"{pluralize(count, 'session')} in a temporary folder, or a test: kept, not shown in search and memory"
+    return f"{what} → lineage sessions" if count else ""
+
+
 def read_status(ws: Workspace) -> dict[str, Any]:
     """Return the values of `lineage status`: counts, unfinished flows, counters, the last render."""
     return {
@@ -183,6 +191,7 @@ def read_status(ws: Workspace) -> dict[str, Any]:
         "allowed": ws.rules.allowed.describe(),
         "artifacts": ws.index.count_by_kind(),
         "agents": ws.index.list_agents(),
+        "unshown": describe_unshown(ws),
         "tombstones": len(ws.documents.tombstones.list_tokens()),
         **read_local_status(ws.documents),
         "counters": ws.telemetry.read_counters(),

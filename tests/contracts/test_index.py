@@ -192,6 +192,7 @@ def test_the_ledger_holds_the_window_s_visible_captures_of_one_agent(index: Inde
     index.upsert([manifest_row()])
     assert in_ledger(index) == build_entries(map(build_head, inside))
     assert index.list_agents() == ["default", "other"]
+    assert index.count_unshown_sessions() == 1  # in a temporary folder
 
 
 @pytest.mark.parametrize("ended_at", [WINDOW.since, WINDOW.until])

@@ -46,6 +46,18 @@ def test_sessions_that_lineage_cannot_read_are_named_and_no_finding(lineage: Lin
     assert "Cursor" not in lineage("import", "cursor", str(home)).out
 
 
+@pytest.mark.parametrize("folder", ["/tmp/demo", "/var/folders/x/demo"])
+def test_sessions_in_temporary_folders_are_counted_and_no_finding(lineage: LineageCommand, folder: str) -> None:
+    for number, project in enumerate((folder, folder, "/home/ada/demo")):
+        talk = ("--session-id", f"s-{number}", "--transcript", "User: moor the boat\nAgent: It is moored.")
+        assert lineage("session-end", "--harness", "generic", "--project", project, *talk).code == 0
+    line = "2 sessions in a temporary folder, or a test: kept, not shown in search and memory → lineage sessions"
+    done = lineage("doctor")
+    assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
+    assert f"not shown  {line}" in lineage("status").out
+    assert folder in lineage("sessions").out
+
+
 def test_installed_hooks_and_their_last_event_are_shown(lineage: LineageCommand, home: Path) -> None:
     (home / ".claude").mkdir()
     assert lineage("hooks", "install", "claude-code").code == 0
