@@ -21,6 +21,7 @@ from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.worker import OpenSession, SweepResult
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace
+from tests.support.codex import make_meta, make_user_input
 from tests.support.commands import LineageCommand
 from tests.support.dead_processes import read_artifacts
 from tests.support.hook_process import (
@@ -205,6 +206,24 @@ def test_the_commands_say_what_they_did(lineage: LineageCommand, tmp_path: Path)
             "failed": [],
             "unread": [],
         }
+
+
+def test_a_late_end_from_codex_s_daemon_adds_nothing(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`/exit` only detaches: the end comes a minute later, perhaps after a sweep, and from a process that goes on."""
+    root, path = tmp_path / "w", tmp_path / "rollout-2026-10-02T09-00-00-t-1.jsonl"
+    monkeypatch.setenv("LINEAGE_HARNESS_PID", str(os.getpid()))  # it lives on
+    records = (make_meta("t-1"), make_user_input("Mend the reader."))
+    times = ({"timestamp": f"2026-10-02T09:00:0{number}.000Z"} for number in range(2))
+    path.write_text("".join(json.dumps({**record, **time}) + "\n" for record, time in zip(records, times, strict=True)))
+    enqueue_in_process(root, make_payload("Stop", "t-1", transcript_path=str(path)), "codex")
+    drain_spool(root, home)
+    assert len(run_sweep(root, home).captured) == 1
+    enqueue_in_process(root, make_payload("SessionEnd", "t-1", transcript_path=str(path)), "codex")
+    done = drain_spool(root, home)
+    assert (dict(done.outcomes), done.put_off, done.waiting) == ({"unchanged": 1}, [], [])
+    assert len(list_captured(root)) == 1
 
 
 # --- Sessions that no hook told of -----------------------------------------------------------------------------------
