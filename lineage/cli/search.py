@@ -14,6 +14,7 @@ from lineage.cli.output import print_json, print_synopsis, print_text, print_war
 from lineage.core.search.query import parse_query
 from lineage.index import Hit
 from lineage.pipeline.search.search import search
+from lineage.workspace.lookup import describe_unshown
 
 
 @options.command("search")
@@ -75,6 +76,8 @@ def command(
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
         print_text("nothing found; `lineage sessions` lists what is there")
+        if unshown := run_in_workspace(root, describe_unshown):
+            print_text(unshown)
     return 0
 
 

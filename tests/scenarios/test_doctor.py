@@ -56,6 +56,7 @@ def test_sessions_in_temporary_folders_are_counted_and_no_finding(lineage: Linea
     assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
     assert f"not shown  {line}" in lineage("status").out
     assert folder in lineage("sessions").out
+    assert line in lineage("search", "quokka").out.splitlines()
 
 
 def test_installed_hooks_and_their_last_event_are_shown(lineage: LineageCommand, home: Path) -> None:
