@@ -252,6 +252,8 @@ class LocalStore(base.Store):
         group = 0 if is_private else modes.read_group_bits(self.root)
         platform.make_directories(path.parent, 0o700 | group)
         if self._temporaries:
+            _refuse_link(self._temporaries.parent)
+            _refuse_link(self._temporaries)
             platform.make_directories(self._temporaries, 0o700)
         if folder not in self._collected:
             self._collected.add(folder)

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from lineage.pipeline.maintenance.verify import verify
-from lineage.store import LocalStore, local
+from lineage.store import LocalStore
+from lineage.store.temporaries import TEMP_PREFIX
 from tests.support.commands import SAMPLE, LineageCommand, run_process
 from tests.support.concurrency import run_concurrently
 from tests.support.dead_processes import (
@@ -103,7 +104,7 @@ def test_lesson_6_of_many_updates_of_one_manifest_at_once_none_is_lost(tmp_path:
         assert sorted(f"memory/{stem}--compaction.md" for stem in manifest.compactions) == sorted(paths)
         assert manifest.revision == 11
         assert verify(ws) == []
-    assert list(tmp_path.rglob(f"{local.TEMP_PREFIX}*")) == []
+    assert list(tmp_path.rglob(f"{TEMP_PREFIX}*")) == []
 
 
 def test_lesson_7_a_removal_leaves_nothing_behind_and_nothing_brings_it_back(lineage: LineageCommand) -> None:
