@@ -1,5 +1,6 @@
 """Change notifications of the operating system about a workspace's folders, by watchdog."""
 
+import logging
 import os
 import queue
 import stat
@@ -12,6 +13,9 @@ from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from lineage.errors import WorkspaceError
 from lineage.pipeline.maintenance.watch import BOOKS, FOLDERS, is_hint
+
+# It warns on stderr of each event that comes while an observer stops: a scan follows anyway.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 _CHANGES: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent,

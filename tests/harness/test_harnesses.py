@@ -318,7 +318,7 @@ def life(request: pytest.FixtureRequest) -> Iterator[Life]:
     """A harness with lineage's hooks, in a home of its own."""
     program = PROGRAMS_BY_NAME[request.param]
     if reason := why_not(program):
-        assert os.environ.get("CI") != "true", reason  # where every program has to be there
+        assert os.environ.get("LINEAGE_HARNESSES") != "required", reason  # where every program has to be there
         pytest.skip(reason)
     sandbox = Sandbox(find_homes() / f"{program.name}-{os.getpid()}", program.folder, dict(program.variables))
     sandbox.variables["LINEAGE_WORKSPACE"] = str(sandbox.home / "vault")

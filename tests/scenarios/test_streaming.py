@@ -82,7 +82,7 @@ def told(turns: Sequence[tuple[str, str]], more: Sequence[tuple[str, str]]) -> l
         written(Path(name), more, start=len(turns))
         done += [end_session(ws, transcript_path=str(path)).as_json() for _ in range(2)]
         found, before = verify(ws), rows(ws)
-        assert not list((Path(name) / "workspace").rglob("*tmp*"))
+        assert not [path for path in (Path(name) / "workspace").rglob("*tmp*") if path.is_file()]
         ws.index.reset()
         reindex(ws, confirmed=True)
         return [done, read_store(ws.documents.store), before, rows(ws), found]

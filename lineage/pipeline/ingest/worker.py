@@ -170,8 +170,9 @@ def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> 
     `payload` is that of `lineage session-end`; `at` is the time of the captures, canonical UTC.
     """
     # The end comes first: only with its capture is known which of the recorded compactions are its own.
-    result = run_capture(ws, parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now))
-    ws.documents.context_cache.discard(payload["agent_id"], session_block_name(payload["session_id"]))
+    request = parse_request(SESSION_END, {**payload, "captured_at": at}, agent_id=None, now=ws.now)
+    result = run_capture(ws, request)
+    ws.documents.context_cache.discard(request.identity.agent_id, session_block_name(request.identity.session_id))
     harness, path = payload["harness"], Path(payload["transcript_path"])
     if result.status == CAPTURED and result.compactions:
         capture = load_adapter(harness).read(path, payload["session_id"])
