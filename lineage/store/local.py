@@ -14,6 +14,7 @@ from lineage.errors import WorkspaceError
 from lineage.store import base, modes, platform, temporaries
 
 _LOCK_SHARDS = 64
+_LOCKS = ".lineage/locks/"
 _CHUNK_BYTES = 1 << 20
 MAX_BYTES_IN_MEMORY = 1 << 23  # `open` reads a longer file in chunks
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -212,7 +213,8 @@ class LocalStore(base.Store):
 
     def _name_displaced(self, key: str, old: bytes, new: bytes) -> Path | None:
         """Return the path of a file that trades places with a key, None if it needs none or cannot have one."""
-        if self._private or self._temporaries is None or not file_swap.can_exchange():
+        is_edited = not self._private and not key.startswith(_LOCKS)
+        if not is_edited or self._temporaries is None or not file_swap.can_exchange():
             return None
         name = temporaries.name_displaced(key, old, new)
         return self._temporaries / name if len(os.fsencode(name)) <= temporaries.MAX_NAME_BYTES else None

@@ -16,6 +16,7 @@ from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store import read_or_none
+from lineage.store.temporaries import TEMP_PREFIX, parse_displaced
 from lineage.workspace.workspace import Workspace
 from loads.sessions import NOON, Load, texts_of, token_of
 from loads.working import Tally
@@ -46,7 +47,7 @@ def judged(root: Path, load: Load, tally: Tally) -> Verdict:
         kinds = Counter((artifact.identity.token, artifact.kind) for artifact in artifacts)
         return Verdict(
             lost=sum(not set(lines) <= set(texts[token]) for token, lines in wanted.items()),
-            torn=torn + len(list(root.rglob(".lineage-tmp-*"))),
+            torn=torn + sum(map(_is_torn, root.rglob(f"{TEMP_PREFIX}*"))),
             doubled=_surplus(kinds.values())
             + sum(_surplus(Counter(lines).values()) for lines in texts.values())
             + max(tally.outcomes[CAPTURED] - len(load.ids), 0),
@@ -70,6 +71,12 @@ def _read(ws: Workspace) -> tuple[list[Artifact], int]:
         if isinstance(document, Artifact):
             artifacts.append(document)
     return artifacts, torn
+
+
+def _is_torn(temporary: Path) -> bool:
+    """Return whether a file was left by accident: one that was read while it was replaced waits, whole."""
+    displaced = parse_displaced(temporary.name)
+    return displaced is None or not displaced.is_finished or displaced.find_known(temporary.read_bytes()) is None
 
 
 def _texts(artifacts: Iterable[Artifact]) -> dict[str, list[str]]:
