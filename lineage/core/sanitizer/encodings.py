@@ -36,7 +36,7 @@ _STRIDES = {"percent": ("%", 3), "u": (r"\u00", 6), "x": (r"\x", 4)}
 _BYTES = {"percents": "%", "xs": r"\x"}
 _NUMBERS = {"code": 16, "braced": 16, "wide": 16, "octal": 8, "decimal": 10, "hex": 16}
 
-_JOIN_MARK = re.compile("[\n\"'`]")  # a text without any of these has nothing to join
+_JOIN_MARK = re.compile("(?s)\n.|[\"'`].*[\"'`]")  # a text without any of these has nothing to join
 _GAP = r"[ \t]{0,40}(?:\\?\n[ \t]{0,40})?"
 _CONCATENATION = re.compile(
     rf"[\"'`](?<=[^\s\"'`\\][\"'`]){_GAP}"

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 # Between parts of a layer that are apart in the one below. A match ends here: unrelated text follows.
 SEPARATOR = "\n\x1e\n"
@@ -159,10 +160,12 @@ def rewrite(layer: Layer, edits: Iterable[LayerEdit]) -> Layer | None:
     return builder.build()
 
 
-def rewrite_lines(layer: Layer, edits: Iterable[LayerEdit], *, is_joined: bool = False) -> Layer | None:
+def rewrite_lines(layer: Layer, edits: Iterator[LayerEdit], *, is_joined: bool = False) -> Layer | None:
     """Return a layer of the edited lines alone, with a separator between lines that were apart; None without edits."""
+    if (edit := next(edits, None)) is None:
+        return None
     full_text, builder, position, line_end = layer.text, LayerBuilder(layer, is_joined=is_joined), 0, 0
-    for start, end, text, stride in edits:
+    for start, end, text, stride in chain((edit,), edits):
         if start >= line_end:
             line_start = full_text.rfind("\n", line_end, start) + 1 or line_end
             builder.copy(position, line_end)
@@ -174,8 +177,6 @@ def rewrite_lines(layer: Layer, edits: Iterable[LayerEdit], *, is_joined: bool =
         position = end
         if end >= line_end:
             line_end = full_text.find("\n", end) + 1 or len(full_text)
-    if not line_end:
-        return None
     builder.copy(position, line_end)
     return builder.build()
 

@@ -47,7 +47,7 @@ class Rule:
     them; a rule without keywords is always tried. `entropy` is the minimum Shannon entropy of the secret, in bits per
     character. `guess` marks rules that go by the name beside the value, so that the value is checked too. `personal`
     rules run only on request. Nothing that one of `allow` holds for is a secret. A rule that claims a "value", or one
-    in "prose", matches a name up to the value: group 1 is the quote that opens it, and `values` finds its end and
+    in "prose", matches a name up to the value, the quote that opens it included, and `values` finds its end and
     judges it. One that claims the "rest" matches a part of a secret, up to whose end it goes.
     """
 

@@ -26,6 +26,7 @@ _SETTING = re.compile(r"(?!this\.|self\.)(?:export )?[A-Za-z][\w.-]*=")  # no sp
 _OPENED = re.compile(r"(?:^|[\s=])(\\*[\"'])[\w.@-]{1,60}:\Z")  # 'user:password'
 _NEXT_LINE = re.compile(rb"=[ \t]*\n\s*\Z")
 _CUT_OFF = (b"...", "…".encode())
+_OPENER = re.compile(rb"\\{0,7}(?:\"\"\"|'''|[\"'`])\Z")
 _BLOCK_BYTES = 1 << 14
 _DIGIT = re.compile(rb"[0-9]")
 _Judged = tuple[int, str]
@@ -34,7 +35,7 @@ _Judged = tuple[int, str]
 _SIMPLE_SEARCHES = 8
 _SIMPLE_SEARCH_BYTES = 1 << 12
 
-# What a text may cost before its last reading: so many times its characters. In 66 MB of real text no masked
+# What a text may cost before its last reading: so many times its characters. In 83 MB of real text no masked
 # character depends on it. A piece of a layer costs as much as 20 characters, and a name whose value is judged as 40.
 MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAME_WORK = 8, 4, 1 << 14, 1 << 16, 20, 40
 _MANY_NAMES, _MIN_NAME_DISTANCE = 1000, 24
@@ -44,7 +45,7 @@ _LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAM
            _LONG_VALUE_STEP, _LONG_VALUES, _LONG_VALUE_SHARE, _SETTING.pattern)  # fmt: skip
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 11"
+_ENGINE_VERSION = "engine 12"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -203,11 +204,12 @@ def _add_matches(
             last = min(len(data), last + max(_BLOCK_BYTES, last - match_start))
             _add_matches(rule, data, match_start, last, spans, verdicts)
             return
+        start, end = match.span(rule.group) if rule.group > 0 else (match_start, match_end)
         if rule.group == FIRST_GROUP:
-            groups = map(match.span, range(1, pattern.groups + 1))
-            start, end = next((span for span in groups if span[0] < span[1]), (match_start, match_end))
-        else:
-            start, end = match.span(rule.group)
+            for group in range(1, pattern.groups + 1):
+                if match.start(group) < match.end(group):
+                    start, end = match.span(group)
+                    break
         if data[end - 1 : end] == b"." and (end == len(data) or data[end : end + 1].isspace()):
             end -= 1  # a full stop
         known = spans.get((start, end))
@@ -216,6 +218,7 @@ def _add_matches(
         if not _is_secret(rule, data, match, start, end, verdicts):
             continue
         if rule.guess or rule.claim:
+            verdicts.names += 1
             if (size := _find_guess_size(rule, data, match_start, start, end)) is None:
                 continue
             end = start + size
@@ -230,7 +233,7 @@ def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: d
         if end == last < len(data):
             last = min(len(data), last + max(_BLOCK_BYTES, last - place))
         else:
-            if claimed := claims.find(match, place, end):
+            if claimed := claims.find(place, end):
                 spans.setdefault((claimed.start, claimed.end), claimed)
             place = claims.next_place(end)
         if place != end:
@@ -304,22 +307,20 @@ class _ClaimedValues:
         self.count = 0
         self._rule = rule
         self._data = data
-        self._openings = range(1, compile_pattern(rule.pattern).groups + 1)
         self._in_prose = rule.claim == "prose"
         self._end = 0
         self._inner_names = 0
         self._long_chars = 0
 
-    def find(self, match: Any, first: int, start: int) -> Span | None:
+    def find(self, first: int, start: int) -> Span | None:
         """Return the span of the value behind a match, if it can be a secret."""
         self.count += 1
         if self.count > _MANY_NAMES + (start - self._first) // _MIN_NAME_DISTANCE:
             return self._claim_unjudged(first, start)
         self._inner_names = self._inner_names + 1 if start < self._end else 0
         data = self._data
-        quote = start
-        if data[start - 1] in b"\"'`":
-            quote = min((at for number in self._openings if (at := match.start(number)) >= 0), default=start)
+        opening = _OPENER.search(data, max(first, start - 10), start) if data[start - 1] in b"\"'`" else None
+        quote = opening.start() if opening else start
         opener, context = data[quote:start], (data[_find_line(data, first) : first], data[first:quote])
         if opener and len(opener.lstrip(b"\\")) == 3 and data.find(opener, start, start + MAX_VALUE_CHARS) < 0:
             opener, start = opener[:-2], start - 2  # one quote, and a value that begins with a doubled one

@@ -13,14 +13,17 @@ _CLOSINGS = {mark: re.compile(rf"(?<!\\)(?P<slashes>\\*){mark}|\n") for mark in 
 _RUNS = {mark: re.compile(f"{mark}+") for mark in _QUOTES}
 _AFTER_VALUE = r"(?=[\s,;:)\]}>.|&\\\"'`。，；、）】」]|$)"
 _NEXT_FIELD = r"(?=\s|$|\\[nrt\"']|[\"'`]?[A-Za-z_-][\w.\[\]-]{0,40}[\"'`]?\s{0,2}[=:])"
-# What may end a value without quotes, with the reason as the group's name.
+_STOP_SIGN = r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]"
+# What may end a value without quotes, with the reason as the name of an empty group. It begins with the sign, so that
+# the search skips whatever is none, which is most of a long value.
 _STOP = re.compile(
-    rf"(?P<space>\s)|(?P<field>[,;&|]{_NEXT_FIELD})|(?P<tag></)|(?P<cjk>[。，；、）】」])"
-    rf"|(?P<escape>(?<!\\)\\+[nrt])(?=$|[\s\\\"'#}}\])-]|[A-Za-z_][\w.-]{{0,40}}\s{{0,2}}[=:]|[\w.-]{{1,40}}(?:\s|$|[\"'`]))"
-    rf"|(?P<quote>(?<!\\)\\*[\"'`]){_AFTER_VALUE}|(?P<bracket>[)\]}}>]){_AFTER_VALUE}|(?P<bold>\*\*){_AFTER_VALUE}"
+    rf"{_STOP_SIGN}(?:(?<=\s)(?P<space>)|(?<=[,;&|]){_NEXT_FIELD}(?P<field>)|(?<=<)/(?P<tag>)|(?<=[。，；、）】」])(?P<cjk>)"
+    r"|(?<=\\)(?<!\\\\)\\*[nrt](?=$|[\s\\\"'#}\])-]|[A-Za-z_][\w.-]{0,40}\s{0,2}[=:]|[\w.-]{1,40}(?:\s|$|[\"'`]))(?P<escape>)"
+    rf"|(?:(?<=[\"'`])(?<!\\[\"'`])|(?<=\\)(?<!\\\\)\\*[\"'`]){_AFTER_VALUE}(?P<quote>)|(?<=[)\]}}>]){_AFTER_VALUE}(?P<bracket>)"
+    rf"|(?<=\*)\*{_AFTER_VALUE}(?P<bold>))"
 )
 _LABEL_LINE = re.compile(r"(?P<sign>:|\*\*|)[*_]{0,2}[ \t]*\n[ \t]*(?P<item>-[ \t]+)?[$@bBrRfFuUL]{0,2}\Z")
-_ANY_STOP = re.compile(r"[\s,;&|<\\\"'`)\]}>*。，；、）】」]")
+_ANY_STOP = re.compile(_STOP_SIGN)
 _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=,)")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}

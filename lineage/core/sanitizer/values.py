@@ -22,6 +22,7 @@ _PASSWORD_WORD = re.compile(
 )
 
 _LONG_VALUE_CHARS = 256  # more than anybody remembers
+_SAMPLE_CHARS = 4096
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
 # A command up to its option for a password: `mysql -u ada -p`.
 COMMAND = re.compile(r"(?:\s-[apwP]|%|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)pass\s)\s?\Z")
@@ -220,7 +221,7 @@ def _is_long_secret(value: str) -> bool:
         return False
     if _LONG_OTHER.match(token) or _is(_PUBLIC_KEY, token) or not (_DIGITS.search(token) and _LETTERS.search(token)):
         return False
-    return compute_entropy(token) >= 2.9 and sum(map(token.count, _CODE_SIGNS)) < len(token) / 7
+    return compute_entropy(token[:_SAMPLE_CHARS]) >= 2.9 and sum(map(token.count, _CODE_SIGNS)) < len(token) / 7
 
 
 def _is_said_lightly(value: str, bare: str) -> bool:

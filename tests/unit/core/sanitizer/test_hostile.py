@@ -3,13 +3,14 @@
 Fails with any pattern that backtracks and any loop that looks at the whole text for every match.
 """
 
+import re
 import subprocess
 import sys
 from base64 import b64encode
 
 import pytest
 
-from lineage.core.sanitizer import RULES, Ruleset, Sanitizer
+from lineage.core.sanitizer import RULES, Ruleset, Sanitizer, value_ends
 from lineage.core.sanitizer.ruleset import Span, Verdicts
 from scripts.benchmarks.disguises import DISGUISES
 from scripts.benchmarks.rule_examples import RULE_EXAMPLES
@@ -115,6 +116,27 @@ def test_the_readings_of_a_mixture_cost_no_more_than_a_few_times_the_text(unit: 
 def test_a_piece_that_repeats_between_findings_is_read_once() -> None:
     read, _ = count_work('パスワード: ASANA_CLIENT_SECRET=51453357828dd007c69}"\n"secret_key_base\\xc3\\xa9' * 3000)
     assert read <= 2.5
+
+
+@pytest.mark.parametrize("name", ["password", "passwrd", "db_pass", "HASŁO", "口令", "secret", "api_key", "auth"])
+def test_a_name_is_judged_by_one_rule(name: str) -> None:
+    """Fails if the names of passwords are names of any secret too: most names of most texts would be judged twice."""
+    for line in (f"{name} = 'q7Zp4vLk9sXw2m'", f"the {name} is q7Zp4vLk9sXw2m"):
+        verdicts = Verdicts()
+        assert len(Ruleset(RULES).find_matches(line, verdicts)) == verdicts.names == 1, line
+
+
+@pytest.mark.parametrize("line", ["?sig=q7Zp4vLk9sXw2mBt", "Cookie: sid=q7Zp4vLk9sXw2mBt;"])
+def test_a_guess_is_work(line: str) -> None:
+    verdicts = Verdicts()
+    Ruleset(RULES).find_matches(line, verdicts)
+    assert verdicts.names
+
+
+def test_the_search_for_the_end_of_a_value_skips_signs_that_end_none() -> None:
+    """A pattern that begins with a set of signs, and no choice of ends, is not tried at any other sign."""
+    assert value_ends._STOP.pattern.startswith(f"{value_ends._STOP_SIGN}(?:")
+    assert re.compile(value_ends._STOP_SIGN).findall('aB3-_./+=%!?#@$^~{[("') == ['"']
 
 
 def run_in_time(code: str) -> None:
