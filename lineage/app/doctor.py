@@ -1,35 +1,44 @@
-"""The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory."""
+"""The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory.
 
-import contextlib
+A finding keeps sessions from becoming memory; a note is what else there is to know. Each ends with what to type.
+"""
+
+import shlex
 import shutil
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks
 from lineage.app.documents import detect_machine, open_documents
-from lineage.app.locations import load_settings, open_store
+from lineage.app.locations import STATE_FOLDER, format_location, load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
-from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token
+from lineage.core.base import hook_protocol
 from lineage.core.base.plural import pluralize
+from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.sanitizer import Sanitizer
-from lineage.errors import EngineMissing, IndexUnavailable, LineageError
-from lineage.harness import load_adapter
-from lineage.harness.claude_records import AGENT_PREFIX
+from lineage.errors import EngineMissing, IndexUnavailable
+from lineage.harness import ADAPTERS
 from lineage.harness.unread import UnreadStore, list_unread_stores
-from lineage.installing import HookStatus
+from lineage.installing import LAYOUTS, HookStatus
 from lineage.installing.config_files import read_json_or_empty
-from lineage.installing.status import HARMLESS_HINT
+from lineage.installing.mcp_servers import suggest_registration
+from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
+from lineage.pipeline.ingest.locate_transcript import HarnessHistories
+from lineage.pipeline.ingest.uncaptured import UncapturedSessions, find_uncaptured, list_open_sessions
+from lineage.pipeline.ingest.worker import IDLE_MINUTES, OpenSession
 from lineage.store.modes import find_exposed
 from lineage.workspace.lookup import read_local_status, read_status
 from lineage.workspace.workspace import Workspace
 
 _EVENT_PREFIX = "event "
-_SOON_DAYS, _DAY_SECONDS = 4, 86_400
+_SOON_DAYS = 4
 _CLEANUP_DAYS = 30  # Claude Code's own default
+RECENT_DAYS = 14
+"""How long a session that no capture holds is a finding: older ones are history, which `lineage import` brings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +55,16 @@ class DoctorReport:
     """The state of hooks on this machine, and the problems; the field names are JSON keys.
 
     `events` has each harness's last event and its time. `on_path` is whether `lineage` is on PATH, as plug-ins need it.
-    `unread` names sessions of agents that lineage can't read, `unshown` counts those in temporary folders: no findings.
+    `waiting` are open sessions, `notes` name commands that would help; `unread` names sessions of agents that lineage
+    can't read, `unshown` counts those in temporary folders: no findings.
     """
 
     harnesses: list[HookStatus]
     events: dict[str, str]
     on_path: bool
     findings: list[DoctorFinding]
+    waiting: list[OpenSession]
+    notes: list[DoctorFinding]
     unread: list[UnreadStore]
     unshown: str
 
@@ -64,9 +76,19 @@ def examine(root: Path) -> DoctorReport:
     events = {
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
-    findings = [*index_findings, *_check_hooks(root, statuses), *_check_workspace(state), *_check_modes(root)]
+    machine = detect_machine()
+    waiting: list[OpenSession] = []
+    findings = [
+        *index_findings,
+        *_check_hooks(root, statuses, events),
+        *_check_workspace(root, state),
+        *_check_modes(root),
+    ]
     if not index_findings:
-        findings += run_in_workspace(root, lambda ws: list(_check_expiring(ws)))
+        waiting, found = run_in_workspace(
+            root, partial(_check_sessions, root=root, machine=machine, statuses=statuses, events=events)
+        )
+        findings += found
     findings += [
         DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
         for warning in load_settings(open_store(root)).unknown
@@ -75,10 +97,11 @@ def examine(root: Path) -> DoctorReport:
         Sanitizer()
     except EngineMissing as error:  # first: without the engine nothing is captured
         findings.insert(0, DoctorFinding("redaction", error.message, error.hint))
-    machine = detect_machine()
     unread = list_unread_stores(machine.home, machine.environment)
     is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
-    return DoctorReport(statuses, events, is_on_path, findings, unread, unshown)
+    found_in = {finding.where for finding in findings}
+    notes = list(_list_notes(format_location(root), [one for one in statuses if one.harness not in found_in]))
+    return DoctorReport(statuses, events, is_on_path, findings, waiting, notes, unread, unshown)
 
 
 def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
@@ -91,50 +114,111 @@ def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
         ]
 
 
-def _check_hooks(root: Path, statuses: list[HookStatus]) -> Iterator[DoctorFinding]:
+def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:
     for status in statuses:
+        # Codex runs what nobody approved where its command line says so: then events come all the same.
+        is_run = _read_installed_at(status) < events.get(status.harness, "")
         for finding in status.findings:
-            if finding.mend != HARMLESS_HINT:
+            is_bypassed = is_run and finding.kind == UNTRUSTED and all(event in finding.what for event in status.events)
+            if finding.mend != HARMLESS_HINT and not is_bypassed:
                 yield DoctorFinding(status.harness, finding.what, finding.mend)
-    for status in statuses:
         if status.workspace and Path(status.workspace) != root:
             what = f"its hooks capture into {status.workspace}"
             yield DoctorFinding(status.harness, what, f"`lineage hooks install {status.harness}` if that is not meant")
 
 
-def _check_expiring(ws: Workspace) -> Iterator[DoctorFinding]:
-    """Check for sessions that Claude Code deletes within days, by the age of their files, and that nobody captured."""
-    machine, adapter = detect_machine(), load_adapter("claude-code")
-    agents, soon, count = {DEFAULT_AGENT, *ws.index.list_agents()}, time.time() + _SOON_DAYS * _DAY_SECONDS, 0
-    for folder in adapter.list_roots(machine.home, machine.environment):
-        setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
-        days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
-        for path in folder.glob("*/*.jsonl"):
-            with contextlib.suppress(LineageError, OSError):  # no transcript, or deleted just now
-                if path.stat().st_mtime + days * _DAY_SECONDS > soon or path.stem.startswith(AGENT_PREFIX):
-                    continue
-                tokens = [derive_session_token(agent, path.stem) for agent in agents]
-                is_known = any(ws.documents.claims.has(one) or ws.documents.tombstones.has(one) for one in tokens)
-                count += not is_known and any(True for _ in adapter.read(path).turns)
-    if count:
-        what = f"Claude Code deletes {pluralize(count, 'session')} within {_SOON_DAYS} days that no capture holds"
-        yield DoctorFinding("claude-code", what, "lineage import claude-code")
+def _read_installed_at(status: HookStatus) -> str:
+    """Return the time at which the hooks' files were last written, canonical UTC; "" without hooks."""
+    return max((from_epoch(Path(file).stat().st_mtime) for file in status.files if Path(file).exists()), default="")
 
 
-def _check_workspace(state: dict[str, Any]) -> Iterator[DoctorFinding]:
+def _list_notes(root: str, statuses: Iterable[HookStatus]) -> Iterator[DoctorFinding]:
+    """Yield what would help a harness's sessions, and keeps none of them from memory."""
+    for status in statuses:
+        if status.state == NOT_INSTALLED:
+            yield DoctorFinding(status.harness, "hooks are not installed", f"lineage hooks install {status.harness}")
+        elif command := suggest_registration(hooks.detect_machine(), status.harness, status.workspace or root):
+            yield DoctorFinding(status.harness, "can't look into its memory: no MCP server is registered", command)
+
+
+def _check_sessions(
+    ws: Workspace, *, root: Path, machine: HarnessHistories, statuses: Iterable[HookStatus], events: Mapping[str, str]
+) -> tuple[list[OpenSession], list[DoctorFinding]]:
+    """Return the open sessions, and the findings about sessions that no capture holds."""
+    waiting, overdue = list_open_sessions(ws, machine)
+    findings = []
+    if overdue:
+        what = f"{pluralize(len(overdue), 'session')} ended and nobody captured what is new in them"
+        findings.append(DoctorFinding("spool", what, "lineage sweep"))
+    by_harness = {status.harness: status for status in statuses}
+    recent, quiet = shift_time(ws.now, days=-RECENT_DAYS), shift_time(ws.now, milliseconds=-60_000 * IDLE_MINUTES)
+    for harness in ADAPTERS:
+        status = by_harness.get(harness)
+        if status and status.workspace and Path(status.workspace) != root:
+            continue  # the other workspace's business
+        expiry = _find_expiry(machine, ws.now) if harness == "claude-code" else ""
+        found = find_uncaptured(ws, machine, harness, partial(_is_due, recent=recent, quiet=quiet, expiry=expiry))
+        expiring = sum(1 for at in found.written if at <= expiry)
+        if expiring:
+            what = f"{pluralize(expiring, 'session')} within {_SOON_DAYS} days that no capture holds"
+            findings.append(DoctorFinding(harness, f"Claude Code deletes {what}", f"lineage import {harness}"))
+        found.written = [at for at in found.written if at >= recent]
+        findings += _judge_uncaptured(harness, status, found, events.get(harness, ""))
+    return waiting, findings
+
+
+def _is_due(at: str, *, recent: str, quiet: str, expiry: str) -> bool:
+    """Return whether a session of this time is over and should be captured: it is recent, or deleted soon."""
+    return recent <= at <= quiet or at <= expiry
+
+
+def _judge_uncaptured(
+    harness: str, status: HookStatus | None, found: UncapturedSessions, last_event: str
+) -> Iterator[DoctorFinding]:
+    times = found.written
+    installed_at = _read_installed_at(status) if status else ""
+    silent = sum(1 for at in times if at > installed_at) if installed_at > last_event else 0
+    count = pluralize(len(times), "session") + " or more" * found.has_more
+    if times and status and status.state == NOT_INSTALLED:
+        what = f"hooks are not installed, and no capture holds {count} of the last {RECENT_DAYS} days"
+        yield DoctorFinding(harness, what, f"lineage hooks install {harness} && lineage import {harness}")
+    elif silent:
+        next_step = LAYOUTS[harness].next_step
+        what = f"hooks are installed, and none was run in {pluralize(silent, 'session')} since"
+        yield DoctorFinding(harness, what, f"{next_step}; then lineage sweep" if next_step else "lineage sweep")
+    elif times:
+        yield DoctorFinding(harness, f"no capture holds {count} of the last {RECENT_DAYS} days", "lineage sweep")
+    if found.problems:
+        error = found.problems[0]
+        what = f"{pluralize(len(found.problems), 'recent session')} can't be read: {error.message}"
+        yield DoctorFinding(harness, what, f"{error.hint}; then lineage sweep")
+
+
+def _find_expiry(machine: HarnessHistories, now: str) -> str:
+    """Return the time before which Claude Code deletes what was last written, within days."""
+    (folder, *_) = ADAPTERS["claude-code"].list_roots(machine.home, machine.environment)
+    setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
+    days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
+    return shift_time(now, days=_SOON_DAYS - min(days, 36_500))
+
+
+def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFinding]:
+    state_folder = shlex.quote(str(root / STATE_FOLDER))
     if state["signals"]:
-        yield DoctorFinding("spool", f"{pluralize(len(state['signals']), 'signal')} waiting", "lineage work")
+        until = max(signal["until"] or "" for signal in state["signals"])
+        what = f"{pluralize(len(state['signals']), 'signal')} waiting" + (f", until {until}" if until else "")
+        yield DoctorFinding("spool", what, "lineage work")
     for event in state["given_up"]:
         what = f"a signal of {event['harness']}, {event['at']}, was given up: {event['why']}"
-        yield DoctorFinding("spool", what, "look into .lineage/spool/dead, then delete it")
+        yield DoctorFinding("spool", what, f"look into it, then rm -r {state_folder}/{hook_protocol.DEAD_LETTERS}")
     if state["unfinished"]:
         yield DoctorFinding("spool", f"{pluralize(len(state['unfinished']), 'flow')} unfinished", "lineage recover")
     if state["hook_failures"]:
         what = f"{pluralize(len(state['hook_failures']), 'failure')}, the last: {state['hook_failures'][-1]}"
-        yield DoctorFinding("hooks", what, "mend it, then delete .lineage/log/hook.log")
+        yield DoctorFinding("hooks", what, f"mend it, then rm {state_folder}/{hook_protocol.HOOK_LOG}")
     for path in state["damaged_jobs"]:
         what = f".lineage/{path} is damaged and ignored"
-        yield DoctorFinding("spool", what, f"look into .lineage/{path}, then delete it")
+        yield DoctorFinding("spool", what, f"look into it, then rm {state_folder}/{path}")
 
 
 def _check_modes(root: Path) -> Iterator[DoctorFinding]:

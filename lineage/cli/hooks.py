@@ -157,7 +157,10 @@ def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
 def doctor(root: Path, as_json: bool) -> int:
     """Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.
 
-    Exit 4 where something is found; each finding comes with what mends it.
+    It looks into the harnesses' own folders for sessions of the last 14 days that no capture holds, and for those that
+    Claude Code deletes within four. Exit 4 where something is found; each line ends with the command that helps. What
+    keeps no session from memory is said too, with exit 0: open sessions, a harness without hooks that has no session,
+    or without lineage's MCP server, and what other agents keep.
 
     \b
     Example:
@@ -174,7 +177,11 @@ def doctor(root: Path, as_json: bool) -> int:
     if not report.on_path:
         print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
     for finding in report.findings:
-        print_text(f"{finding.where}: {finding.what}\n  → {finding.mend}")
+        print_text(f"{finding.where}: {finding.what} → {finding.mend}")
+    for waiting in report.waiting:
+        print_text(f"waiting: {waiting.describe()} → lineage sweep --idle 0")
+    for note in report.notes:
+        print_text(f"note: {note.where}: {note.what} → {note.mend}")
     for store in report.unread:
         print_text(store.describe())
     if report.unshown:

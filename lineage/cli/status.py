@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app.databases import describe_index
-from lineage.app.documents import open_documents
+from lineage.app.documents import detect_machine, open_documents
 from lineage.app.locations import format_location
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
@@ -13,6 +13,7 @@ from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import IndexUnavailable, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
+from lineage.pipeline.ingest.uncaptured import list_open_sessions
 from lineage.pipeline.search.embeddings import describe_coverage
 from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status
@@ -28,7 +29,13 @@ def command(root: Path, as_json: bool) -> int:
     """
     try:
         status = run_in_workspace(
-            root, lambda ws: {**read_status(ws), "model": read_usage(ws), "embedding": describe_coverage(ws)}
+            root,
+            lambda ws: {
+                **read_status(ws),
+                "open": list_open_sessions(ws, detect_machine())[0],
+                "model": read_usage(ws),
+                "embedding": describe_coverage(ws),
+            },
         )
     except (IndexUnavailable, StoreUnavailable) as error:  # the status is most wanted when something is down
         return _report_unavailable(root, error, as_json=as_json)
@@ -72,6 +79,8 @@ def _print_status(state: dict[str, Any]) -> None:
     _print_embedding(state["embedding"])
     for mark, value in state["marks"].items():
         print_text(f"{mark}: {value}")
+    for session in state["open"]:
+        print_text(f"open       {session.describe()}")
     _print_spool(state)
     if state["telemetry_was_damaged"]:
         print_text("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
@@ -90,7 +99,8 @@ def _print_spool(state: dict[str, Any]) -> None:
         print_text(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
     for event in state["signals"]:
         why = f": {event['why']}" if event["why"] else ""
-        print_text(f"waiting    a signal of {event['harness']}, {event['at']}{why}")
+        until = f", until {event['until']}" if event["until"] else ""
+        print_text(f"waiting    a signal of {event['harness']}, {event['at']}{until}{why}")
     for event in state["given_up"]:
         print_text(f"given up   a signal of {event['harness']}, {event['at']}: {event['why']}")
     if state["hook_failures"]:

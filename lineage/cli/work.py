@@ -60,8 +60,7 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     for store in result.unread:
         print_text(store.describe())
     for waiting in result.waiting:
-        until = f"until {waiting.until}" if waiting.until else "while its process runs"
-        print_text(f"waiting: {waiting.harness} {waiting.session_id}, {until}")
+        print_text(f"waiting: {waiting.describe()}")
     captured = pluralize(len(result.captured), "session")
     print_text(
         f"{captured} captured, {result.unchanged} unchanged, {len(result.waiting)} still open,"

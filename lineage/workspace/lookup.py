@@ -156,7 +156,7 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
 
 def _format_event(event: HookEvent) -> dict[str, Any]:
     fields = {"harness": event.harness, "agent_id": event.agent, "at": event.at}
-    return {**fields, "attempts": event.attempts, "why": event.why}
+    return {**fields, "attempts": event.attempts, "until": event.not_before or None, "why": event.why}
 
 
 def read_local_status(documents: Documents) -> dict[str, Any]:

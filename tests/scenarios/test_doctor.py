@@ -1,6 +1,7 @@
 """`lineage doctor`: what keeps sessions from becoming memory on this machine, each with what mends it.
 
-Fails without any of `_engine`, `_hooks` and `_workspace` in app/doctor.py.
+Fails without any of `_check_hooks`, `_check_sessions` (and in it `is_wanted`, `is_known`, `_has_new_words`),
+`_check_workspace` and the engine's check in app/doctor.py.
 """
 
 import json
@@ -11,9 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from lineage.app import clock
 from lineage.core.base import hook_protocol
+from lineage.core.base.times import shift_time
+from lineage.pipeline.ingest import uncaptured
+from tests.support.codex import make_meta, make_user_input
 from tests.support.commands import LineageCommand
-from tests.support.hook_process import append_transcript
+from tests.support.hook_process import append_transcript, drain_spool, enqueue_in_process, make_payload, run_harness
+from tests.support.openclaw import add_session, create_database
 from tests.support.workspace import open_test_workspace
 
 
@@ -134,7 +140,7 @@ def test_sessions_that_claude_code_deletes_soon_are_a_finding_until_they_are_cap
 ) -> None:
     folder = home / ".claude/projects/-home-ada-demo"
     folder.mkdir(parents=True)
-    for number, days in enumerate((1, 20, 27, 29)):
+    for number, days in enumerate((16, 20, 27, 29)):
         path = append_transcript(folder / f"s-{number}.jsonl", "Moor the boat.")
         os.utime(path, (then := time.time() - days * 86_400, then))
     wordless = folder / "s-9.jsonl"
@@ -149,3 +155,181 @@ def test_sessions_that_claude_code_deletes_soon_are_a_finding_until_they_are_cap
     assert "deletes 3 sessions" in lineage("doctor").out
     assert lineage("import", "claude-code").code == 0
     assert lineage("doctor").code == 0
+
+
+def keep_session(home: Path, session: str = "s-1", *, hours: float = 1) -> Path:
+    """A session in Claude Code's own folder, last written to some hours ago."""
+    folder = home / ".claude/projects/-home-ada-demo"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = append_transcript(folder / f"{session}.jsonl", "Moor the boat.")
+    set_age(path, hours)
+    return path
+
+
+def set_age(path: Path, hours: float) -> None:
+    os.utime(path, (then := time.time() - hours * 3600, then))
+
+
+def keep_openclaw_session(home: Path, session: str = "s-1", *, hours: float = 1) -> Path:
+    """A session in OpenClaw's database, whose file was written to just now."""
+    path = home / ".openclaw/agents/main/agent/openclaw-agent.sqlite"
+    path = path if path.exists() else create_database(path)
+    at = shift_time(clock.now(), milliseconds=-int(hours * 3_600_000))
+    message = {"role": "user", "content": "Moor the boat."}
+    add_session(path, session, [{"type": "message", "id": f"e-{session}", "timestamp": at, "message": message}])
+    return path
+
+
+def test_a_harness_without_hooks_is_a_finding_where_it_has_sessions_that_nobody_captured(
+    lineage: LineageCommand, home: Path
+) -> None:
+    (home / ".claude").mkdir()
+    done = lineage("doctor")
+    assert done.code == 0
+    assert "note: claude-code: hooks are not installed → lineage hooks install claude-code" in done.out
+    keep_session(home, "just-now", hours=0)
+    keep_session(home, "old", hours=15 * 24)
+    (home / ".claude/projects/-home-ada-demo/wordless.jsonl").write_text('{"type":"mode","sessionId":"wordless"}\n')
+    set_age(home / ".claude/projects/-home-ada-demo/wordless.jsonl", 1)
+    assert lineage("doctor").code == 0
+    keep_session(home)
+    keep_session(home, "s-2")
+    done = lineage("doctor")
+    assert done.code == 4
+    assert done.out.splitlines()[-2] == (
+        "claude-code: hooks are not installed, and no capture holds 2 sessions of the last 14 days"
+        " → lineage hooks install claude-code && lineage import claude-code"
+    )
+    assert lineage("import", "claude-code").code == 0
+    assert lineage("remove", "s-2", "--yes").code == 0
+    assert lineage("doctor").code == 0
+
+
+def test_sessions_of_a_database_are_judged_by_their_own_times(lineage: LineageCommand, home: Path) -> None:
+    keep_openclaw_session(home, "old", hours=15 * 24)
+    keep_openclaw_session(home, "just-now", hours=0)
+    assert lineage("doctor").code == 0
+    keep_openclaw_session(home)
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "no capture holds 1 session of the last 14 days → lineage hooks install openclaw" in done.out
+    lineage("import", "openclaw")
+    assert lineage("doctor").code == 0
+
+
+def test_hooks_that_were_never_run_are_a_finding(lineage: LineageCommand, home: Path) -> None:
+    (home / ".openclaw").mkdir()
+    keep_openclaw_session(home, "before", hours=30)
+    assert lineage("hooks", "install", "openclaw").code == 0
+    for path in (home / ".openclaw/extensions/lineage").iterdir():
+        set_age(path, 24)
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "openclaw: no capture holds 1 session of the last 14 days → lineage sweep" in done.out
+    keep_openclaw_session(home, "since")
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "hooks are installed, and none was run in 1 session since → start the gateway again; then" in done.out
+    with open_test_workspace(lineage.root) as ws:
+        ws.telemetry.mark("event openclaw", f"{clock.now()} turn-end")
+    assert "no capture holds 2 sessions of the last 14 days → lineage sweep" in lineage("doctor").out
+    assert lineage("sweep").code == 0
+    assert lineage("doctor").code == 0
+
+
+def test_hooks_that_nobody_approved_are_a_finding_unless_they_are_run(lineage: LineageCommand, home: Path) -> None:
+    """Codex's command line can run hooks without their approval."""
+    (home / ".codex").mkdir()
+    lineage("hooks", "install", "codex")
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "codex: not approved yet, and so never run" in done.out
+    set_age(home / ".codex/hooks.json", 1)
+    with open_test_workspace(lineage.root) as ws:
+        ws.telemetry.mark("event codex", f"{clock.now()} turn-end")
+    assert lineage("doctor").code == 0
+    hook = f"{home}/.codex/hooks.json:stop:0:0"
+    (home / ".codex/config.toml").write_text(f'[hooks.state."{hook}"]\n' + 'trusted_hash = "sha256:1"\n')
+    done = lineage("doctor")
+    assert done.code == 4  # some were approved, so the others are not run
+    assert "Stop" not in done.out.partition("never run")[2]
+
+
+def test_a_harness_of_a_version_that_cannot_be_read_is_a_finding(lineage: LineageCommand, home: Path) -> None:
+    path = keep_openclaw_session(home)
+    path.write_bytes(b"another format")
+    set_age(path, 1)
+    done = lineage("doctor")
+    assert done.code == 4
+    assert "openclaw: 1 recent session can't be read: " in done.out
+
+
+def test_a_long_history_is_not_read_to_its_end(
+    lineage: LineageCommand, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uncaptured, "MAX_READ", 2)
+    for number, hours in enumerate((0, 1, 2, 3)):  # the first may go on, and is not read
+        keep_session(home, f"s-{number}", hours=hours)
+    assert "no capture holds 2 sessions or more of the last" in lineage("doctor").out
+
+
+def test_sessions_of_hooks_of_another_workspace_are_its_own(
+    lineage: LineageCommand, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = LineageCommand(tmp_path / "other", capsys)
+    keep_session(home)
+    other("init")
+    other("hooks", "install", "claude-code")
+    assert "no capture holds" not in lineage("doctor").out
+    assert "no capture holds 1 session" in other("doctor").out
+
+
+def tell_of_codex_session(root: Path, home: Path) -> Path:
+    """A turn of Codex's, told of by its hook and captured by nobody."""
+    folder = home / ".codex/sessions/2026/10/02"
+    folder.mkdir(parents=True)
+    path = folder / "rollout-2026-10-02T09-00-00-019f9000-0000-7000-8000-000000000001.jsonl"
+    records = (make_meta("s-1"), make_user_input("Moor the boat."))
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    enqueue_in_process(root, make_payload("Stop", "s-1", transcript_path=str(path)), "codex")
+    drain_spool(root, home, clock.now())
+    return path
+
+
+def test_what_waits_is_named_until_when_and_a_finding_once_nobody_came(
+    lineage: LineageCommand, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_harness() as daemon:
+        monkeypatch.setenv("LINEAGE_HARNESS_PID", str(daemon.pid))
+        path = tell_of_codex_session(lineage.root, home)
+        done = lineage("doctor")
+        assert done.code == 0
+        assert "waiting: codex s-1, until 20" in done.out
+        assert "open       codex s-1, until 20" in lineage("status").out
+        assert [one["session_id"] for one in lineage("status", "--json").json["open"]] == ["s-1"]
+        set_age(path, 1)
+        done = lineage("doctor")
+    assert done.code == 4
+    assert "spool: 1 session ended and nobody captured what is new in them → lineage sweep" in done.out
+    assert "no capture holds" not in done.out
+    lineage("sweep")
+    done = lineage("doctor")
+    assert (done.code, "waiting: " in done.out) == (0, False)
+    # a harness writes more than words behind the end
+    path.write_text(path.read_text() + json.dumps(make_meta("s-1")) + "\n")
+    set_age(path, 1)
+    assert lineage("doctor").code == 0
+
+
+def test_a_server_that_is_not_registered_is_a_note_with_the_harness_s_own_command(
+    lineage: LineageCommand, home: Path
+) -> None:
+    (home / ".claude").mkdir()
+    lineage("hooks", "install", "claude-code")
+    done = lineage("doctor")
+    assert done.code == 0
+    command = f"claude mcp add --scope user lineage -- lineage --workspace {lineage.root} mcp"
+    assert f"claude-code: can't look into its memory: no MCP server is registered → {command}" in done.out
+    server = {"command": "lineage", "args": ["--workspace", str(lineage.root), "mcp"]}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"lineage": server}}))
+    assert "MCP" not in lineage("doctor").out

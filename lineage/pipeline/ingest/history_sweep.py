@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import shift_time
 from lineage.errors import TranscriptError
+from lineage.harness.sqlite import DATABASE_SUFFIXES
 from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.ingest.checkpoints import offer_checkpoints
 from lineage.pipeline.ingest.history_import import capture_groups, open_at
@@ -62,8 +64,11 @@ def _find_end(group: SessionSources, idle_minutes: int) -> str:
     """Return the time at which a session's files have been quiet long enough, "" if nobody waits for that."""
     times = []
     for source in group.sources if idle_minutes else ():
+        # a database's own time is that of its last session
+        is_database = Path(source.path).suffix in DATABASE_SUFFIXES
         try:
-            times.append(shift_time(source.read_mtime(), milliseconds=60_000 * idle_minutes))
+            written = group.ended_at if is_database and group.ended_at else source.read_mtime()
+            times.append(shift_time(written, milliseconds=60_000 * idle_minutes))
         except TranscriptError:  # deleted just now
             continue
     return max(times, default="")

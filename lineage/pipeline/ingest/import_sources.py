@@ -86,17 +86,22 @@ class SourceSummary:
     session_id: str = ""
     forked_from: str | None = None
     parent_session: str | None = None
+    ended_at: str | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSources:
-    """The sources of one session in a fixed order. `parents`: tokens of those that forked or started it."""
+    """The sources of one session in a fixed order. `parents`: tokens of those that forked or started it.
+
+    `ended_at` is the time of its last record, canonical UTC, "" if none is known.
+    """
 
     token: str
     session_id: str
     parents: frozenset[str]
     sources: tuple[ImportSource, ...]
+    ended_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +186,9 @@ def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
         try:
             capture = source.read()
             session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
-            summaries.append(SourceSummary(source, session_id, capture.forked_from, capture.parent_session))
+            summaries.append(
+                SourceSummary(source, session_id, capture.forked_from, capture.parent_session, capture.ended_at)
+            )
         except (TranscriptError, InvalidInput) as error:
             summaries.append(SourceSummary(source, problem=error.message))
     return summaries
@@ -196,7 +203,8 @@ def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[
     for token, own in by_token.items():
         ties = {tie for summary in own for tie in (summary.forked_from, summary.parent_session) if tie}
         parents = frozenset(derive_session_token(agent_id, tie) for tie in ties) - {token}
-        groups.append(SessionSources(token, own[0].session_id, parents, tuple(summary.source for summary in own)))
+        sources, ended_at = tuple(summary.source for summary in own), max(summary.ended_at or "" for summary in own)
+        groups.append(SessionSources(token, own[0].session_id, parents, sources, ended_at))
     return groups
 
 

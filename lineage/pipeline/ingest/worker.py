@@ -280,6 +280,11 @@ class OpenSession:
     until: str | None
     process: str | None = None
 
+    def describe(self) -> str:
+        """Return a line for people."""
+        until = f"until {self.until}" if self.until else "while its process runs"
+        return f"{self.harness} {self.session_id}, {until}"
+
 
 def is_over(session: OpenSession, now: str) -> bool:
     """Return whether an open session's process is gone, or its quiet minutes have passed."""
@@ -319,7 +324,7 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
             done.gone += 1
         elif size == seen.captured_size:
             done.unchanged += 1
-        elif idle_minutes and (waiting := _find_open_session(seen, path, ws.now, idle_minutes)):
+        elif idle_minutes and (waiting := find_open_session(seen, path, ws.now, idle_minutes)):
             done.waiting.append(waiting)
         else:
             _capture_session(ws, seen, path, size, done)
@@ -328,7 +333,7 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
     return done
 
 
-def _find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
+def find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
     """Return what a session waits for, None if it is over."""
     is_its_own = seen.process is not None and seen.harness not in _SHARED_PROCESSES
     until = None if is_its_own else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
