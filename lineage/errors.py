@@ -4,6 +4,7 @@ Expected failures (a full disk, a foreign transcript) are `LineageError`. Progra
 code 3 and a report.
 """
 
+import errno
 from collections.abc import Sequence
 
 
@@ -30,6 +31,12 @@ class WorkspaceError(LineageError):
     """The workspace is missing, not writable, full, or owned by another user."""
 
     default_hint = "run `lineage init DIR`, or name another folder with `--workspace`"
+
+
+class DiskFull(WorkspaceError):
+    """There is no space for what a command has to write."""
+
+    default_hint = "free some space, by `lineage remove SESSION` say, and run it again: it finishes what was begun"
 
 
 class TranscriptError(LineageError):
@@ -95,3 +102,13 @@ class FindingsReported(LineageError):
 
     exit_code = 4
     default_hint = "each finding names the command that mends it"
+
+
+def describe_os_error(what: str, error: OSError, hint: str | None = None) -> WorkspaceError:
+    """Return the error of a failed operation on a file: DiskFull where that is the cause."""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return (
+        DiskFull(f"{what}: the disk is full")
+        if is_full
+        else WorkspaceError(f"{what}: {error.strerror or error}", hint=hint)
+    )

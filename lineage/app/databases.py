@@ -17,6 +17,7 @@ from lineage.index import Index, SqliteIndex
 from lineage.store import ExistsError, Store, read_or_none
 from lineage.telemetry import Telemetry
 
+INDEX_FILE, TELEMETRY_FILE = "index.db", "runtime.db"
 INDEX_VARIABLE = "LINEAGE_INDEX"
 _INDEX_ID_KEY = "index-id"
 _INDEX_ID_LENGTH = 20
@@ -38,15 +39,16 @@ def describe_index() -> str | None:
     return strip_credentials(address)
 
 
-def open_databases(root: Path, private: Store) -> tuple[Index, Telemetry]:
+def open_databases(root: Path, private: Store, index_root: Path | None = None) -> tuple[Index, Telemetry]:
     """Return index and telemetry of a workspace; no server is asked yet.
 
-    `private` is the store of this machine's files. Raises InvalidInput for a malformed address, ExtraMissing without
-    psycopg.
+    `private` is the store of this machine's files; the index's own file may lie below an `index_root`. Raises
+    InvalidInput for a malformed address, ExtraMissing without psycopg.
     """
     address = read_index_address()
     if not address:
-        return SqliteIndex(root / STATE_FOLDER / "index.db"), Telemetry(root / STATE_FOLDER / "runtime.db")
+        index = SqliteIndex((index_root or root) / STATE_FOLDER / INDEX_FILE)
+        return index, Telemetry(root / STATE_FOLDER / TELEMETRY_FILE)
     require_extra("postgres", "psycopg")
     from lineage.database.postgres import strip_credentials
     from lineage.index.postgres import PostgresIndex

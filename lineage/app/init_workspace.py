@@ -119,7 +119,7 @@ def init_workspace(
     if folder:  # Obsidian takes a path from the vault's root before it takes the end of a longer path
         paths = {file.path for file, _ in files if not file.path.startswith(OBSIDIAN_FOLDER)}
         result.shadowing = sorted(path for path in {_MEMORY_MD, *paths} - {GITIGNORE} if (vault / path).is_file())
-    run_in_workspace(workspace, _index_curated_book)
+    run_in_workspace(workspace, _index_curated_book, in_place=True)
     set_modes(workspace)
     ignored = read_or_none(open_store(workspace), GITIGNORE)
     lines = ignored.data.decode("utf-8", errors="replace").splitlines() if ignored else []

@@ -3,19 +3,21 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import cache
+from contextlib import closing, contextmanager, suppress
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage.app import clock, locations
-from lineage.app.databases import open_databases
+from lineage.app.databases import INDEX_FILE, TELEMETRY_FILE, open_databases
 from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
 from lineage.config.machine import MachineSettings
 from lineage.config.workspace import SanitizerSettings
+from lineage.database.sqlite import delete_database
 from lineage.documents import Documents
-from lineage.errors import DatabaseDamaged, LineageError, WorkspaceError
+from lineage.errors import DatabaseDamaged, DiskFull, LineageError, WorkspaceError
 from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace, list_stale_marks, tolerate_outage
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads d
 
 Result = TypeVar("Result")
 
+_SCRATCH_FOLDERS = (os.environ.get("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm")
+
 
 def run_in_workspace(
     root: Path,
@@ -33,6 +37,8 @@ def run_in_workspace(
     create: bool = False,
     writes: bool = False,
     needs_index: bool = True,
+    in_place: bool = False,
+    frees_space: bool = False,
 ) -> Result:
     """Open the workspace, run a use case in it and return its result.
 
@@ -41,13 +47,35 @@ def run_in_workspace(
     case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises
     WorkspaceError for a missing workspace.
 
-    Where nothing can be written (another user's workspace, a mounted backup) a use case that only reads gets a copy of
-    the index, or one built for it, in a temporary folder.
+    Where nothing can be written (another user's workspace, a mounted backup, a full disk) a use case that only reads
+    gets a copy of the index, or one built for it, in a temporary folder; `in_place` says that it doesn't only read. One
+    that frees space gets a new index there if the disk is full: the workspace's own gives its space away.
     """
-    with ExitStack() as stack:
-        is_read_only = not (create or writes or locations.is_writable(root))
-        state = stack.enter_context(_copy_databases(root)) if is_read_only else None
-        ws = stack.enter_context(closing(open_workspace(root, create=create, state=state)))
+    is_reading = not (create or writes or in_place)
+    run = partial(_run_in_open_workspace, root, use_case, create=create, needs_index=needs_index)
+    if not is_reading or locations.is_writable(root):
+        try:
+            return run(writes=writes)
+        except DiskFull:
+            if not (is_reading or frees_space):
+                raise
+    if not is_reading:
+        delete_database(root / locations.STATE_FOLDER / INDEX_FILE)
+    with _copy_databases(root) as state:
+        return run(state=state, is_read_only=is_reading)
+
+
+def _run_in_open_workspace(
+    root: Path,
+    use_case: Callable[[Workspace], Result],
+    *,
+    create: bool,
+    needs_index: bool,
+    writes: bool = False,
+    state: Path | None = None,
+    is_read_only: bool = False,
+) -> Result:
+    with closing(open_workspace(root, create=create, state=state, is_read_only=is_read_only)) as ws:
         try:
             result = _run(ws, use_case, writes=writes, needs_index=needs_index)
         except DatabaseDamaged:  # disposable means disposable: begin anew from the files
@@ -64,14 +92,16 @@ def run_in_workspace(
 
 @contextmanager
 def _copy_databases(root: Path) -> Iterator[Path]:
-    """Copy what can be read of a workspace's index into a folder of its own; what is damaged by that is built anew."""
-    from shutil import copyfile  # few workspaces need these
+    """Copy what can be read of a workspace's databases into a temporary folder; what that damages is built anew."""
+    from shutil import copyfile, disk_usage  # few workspaces need these
     from tempfile import TemporaryDirectory
 
-    with TemporaryDirectory(prefix="lineage-") as name:
+    folders = [folder for folder in _SCRATCH_FOLDERS if folder and os.access(folder, os.W_OK)]
+    roomiest = max(folders, key=lambda folder: disk_usage(folder).free, default=None)  # None: as the system says
+    with TemporaryDirectory(prefix="lineage-", dir=roomiest) as name:
         (Path(name) / locations.STATE_FOLDER).mkdir(0o700)
-        for database in ("index.db", "index.db-wal"):
-            file = Path(locations.STATE_FOLDER, database)
+        for database, part in product((INDEX_FILE, TELEMETRY_FILE), ("", "-wal")):
+            file = Path(locations.STATE_FOLDER, database + part)
             with suppress(OSError):
                 copyfile(root / file, name / file)
         yield Path(name)
@@ -99,11 +129,18 @@ def _ensure_indexed(ws: Workspace) -> None:
         finish_scrub(ws)
 
 
-def open_workspace(root: Path, *, create: bool = False, use_model: bool = True, state: Path | None = None) -> Workspace:
+def open_workspace(
+    root: Path,
+    *,
+    create: bool = False,
+    use_model: bool = True,
+    state: Path | None = None,
+    is_read_only: bool = False,
+) -> Workspace:
     """Return the object graph of one workspace, with this machine's models if configured.
 
-    With `state`, a folder in place of `root` for this machine's files, the workspace is only read: writes stay in
-    memory.
+    `state` is a folder in place of `root` for the index. Of a workspace that is read only, it takes all of this
+    machine's files, and other writes stay in memory.
     The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
     """
     store: Store = (found := locations.open_store(root))
@@ -117,15 +154,16 @@ def open_workspace(root: Path, *, create: bool = False, use_model: bool = True, 
         _warn_once(warning)
     machine = locations.load_machine_settings(os.environ)
     private: Store = locations.open_private_store(root)
-    if state:
+    if is_read_only:
         from lineage.store.memory import MemoryStore
         from lineage.store.overlay import OverlayStore
 
         store = OverlayStore(MemoryStore(), store)
         can_read = os.access(root / locations.STATE_FOLDER, os.R_OK | os.X_OK)
         private = OverlayStore(MemoryStore(), private) if can_read else MemoryStore()
-    moment, place = clock.now(), (state or root) / locations.STATE_FOLDER
-    index, telemetry = open_databases(state or root, private)
+    moment, own = clock.now(), (state if state and is_read_only else root)
+    place = own / locations.STATE_FOLDER
+    index, telemetry = open_databases(own, private, state)
     embedding = build_embedding(machine.embedding)
     vector_file = place / "vectors.db"
     return Workspace(

@@ -82,7 +82,7 @@ def run_once(root: Path, tasks: Sequence[PeriodicTask] = PERIODIC_TASKS) -> Rein
     """Run a single round with its tasks. Raises SuddenLoss, having changed nothing."""
     report = reconcile(root)
     for task in tasks:
-        run_in_workspace(root, task)
+        run_in_workspace(root, task, in_place=True)
     return report
 
 
@@ -92,4 +92,4 @@ def reconcile(root: Path) -> ReindexReport:
     Several processes read a burst of changes, and end with it.
     """
     with open_worker_pool(count_readers()) as pool:
-        return run_in_workspace(root, partial(reindex, executor=pool.pool), needs_index=False)
+        return run_in_workspace(root, partial(reindex, executor=pool.pool), needs_index=False, in_place=True)

@@ -10,7 +10,7 @@ import click
 from lineage import __version__
 from lineage.cli.lazy import LazyGroup
 from lineage.cli.output import print_error
-from lineage.errors import LineageError
+from lineage.errors import DiskFull, LineageError, describe_os_error
 
 UNEXPECTED = 3
 INTERRUPTED = 130
@@ -125,9 +125,13 @@ def _run_click(arguments: Sequence[str]) -> object:
 
 
 def _report_unexpected(error: Exception) -> int:
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        print_error("too many open files", "allow more with `ulimit -n 1024`, and run the command again")
-        return 1
+    if isinstance(error, OSError):
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            print_error("too many open files", "allow more with `ulimit -n 1024`, and run the command again")
+            return 1
+        if isinstance(full := describe_os_error(error.filename or "what was to be written", error), DiskFull):
+            print_error(full.message, full.hint)
+            return full.exit_code
     print_error(f"unexpected: {type(error).__name__}", f"please send us the report {_write_report()}")
     return UNEXPECTED
 

@@ -59,7 +59,7 @@ def recover_command(root: Path, as_json: bool) -> int:
     Example:
       lineage recover
     """
-    result = run_in_workspace(root, recover)
+    result = run_in_workspace(root, recover, in_place=True)
     if as_json:
         print_json({key: value for key, value in vars(result).items() if key != "report"})
         return 0
@@ -134,8 +134,9 @@ def reindex_command(root: Path, yes: bool, jobs: int | None, recent: bool, embed
     """
     if embeds:  # a missing model fails before the reindex, not after it
         run_in_workspace(root, require_semantic, needs_index=False)
-    report = run_in_workspace(root, partial(_reindex, yes=yes, jobs=jobs, recent=recent), needs_index=False)
-    embedded = run_in_workspace(root, _embed) if embeds else None
+    reindex_all = partial(_reindex, yes=yes, jobs=jobs, recent=recent)
+    report = run_in_workspace(root, reindex_all, needs_index=False, in_place=True)
+    embedded = run_in_workspace(root, _embed, in_place=True) if embeds else None
     if as_json:
         print_json({**_reindex_as_json(report), **({"vectors": embedded} if embedded else {})})
         return 1 if embedded and embedded.failed else 0
@@ -324,7 +325,10 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
             raise InvalidInput("a removal has to be confirmed", hint=hint)
         click.confirm(f"Remove session {session} for good?", abort=True)
     receipt = run_in_workspace(
-        root, lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again), writes=not dry_run
+        root,
+        lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again),
+        writes=not dry_run,
+        frees_space=True,
     )
     return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
 

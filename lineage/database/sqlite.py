@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lineage.errors import DatabaseDamaged, WorkspaceError
+from lineage.errors import DatabaseDamaged, DiskFull, WorkspaceError, describe_os_error
 from lineage.store.platform import make_directories, make_private_file
 
 if TYPE_CHECKING:  # see `as_database`
@@ -78,7 +78,7 @@ def as_database(connection: sqlite3.Connection) -> "Database":
 def translate_errors(path: Path, library: Any = sqlite3) -> Iterator[None]:
     """Raise the errors of a database as lineage's own.
 
-    DatabaseDamaged: the file is no database any more. WorkspaceError: a full disk, a missing permission, or a lock that
+    DatabaseDamaged: the file is no database any more. DiskFull. WorkspaceError: a missing permission, or a lock that
     was not released in time.
     """
     try:
@@ -86,13 +86,19 @@ def translate_errors(path: Path, library: Any = sqlite3) -> Iterator[None]:
     except library.Error as error:
         if _error_code(error) in _DAMAGE:
             raise DatabaseDamaged(f"{path.name} cannot be read: {error}") from error
-        raise WorkspaceError(f"{path.name}: {error}", hint="check space and permissions, then run it again") from error
+        if _error_code(error) == sqlite3.SQLITE_FULL or _extended_code(error) == sqlite3.SQLITE_IOERR_SHMSIZE:
+            raise DiskFull(f"{path.name}: the disk is full") from error
+        raise WorkspaceError(f"{path.name}: {error}", hint="check its permissions, then run it again") from error
     except OSError as error:
-        raise WorkspaceError(f"{path}: {error.strerror or error}") from error
+        raise describe_os_error(str(path), error) from error
 
 
 def _error_code(error: Exception) -> int:
-    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF  # the primary of an extended code
+    return _extended_code(error) & 0xFF
+
+
+def _extended_code(error: Exception) -> int:
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))
 
 
 def vacuum(connection: sqlite3.Connection) -> None:

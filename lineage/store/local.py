@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lineage import file_swap
-from lineage.errors import WorkspaceError
+from lineage.errors import WorkspaceError, describe_os_error
 from lineage.store import base, modes, platform, temporaries
 
 _LOCK_SHARDS = 64
@@ -280,12 +280,10 @@ def _translate_os_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise WorkspaceError(f"{what}: {error.strerror or error}", hint=_hint_for(error)) from error
+        raise describe_os_error(what, error, _hint_for(error)) from error
 
 
 def _hint_for(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk is full: free some space and run the command again; nothing was half-written"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "the workspace is not writable: check its owner and mode, or name another with `--workspace`"
     if error.errno == errno.ELOOP:

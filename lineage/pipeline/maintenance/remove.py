@@ -105,7 +105,7 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
                 due += _find_sub_agents(ws, token)
     if not dry_run:
         rows += _settle(ws, jobs)
-    return _build_receipt(ws, targets, jobs[0], spool_files=spooled, rows=rows, dry_run=dry_run)
+    return _build_receipt(ws, targets, jobs, spool_files=spooled, rows=rows, dry_run=dry_run)
 
 
 def finish_removal(ws: Workspace, job: Job) -> list[Job]:
@@ -192,7 +192,7 @@ def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
     agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
     tokens += [derive_session_token(agent, reference) for agent in agents]
     removed = next(filter(ws.documents.tombstones.has, tokens), None)
-    if removed and again:
+    if removed and (again or _find_job(ws, removed)):
         return removed
     try:
         return resolve_session(ws, reference).session_token
@@ -207,6 +207,8 @@ def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
 
 
 def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
+    if begun := _find_job(ws, target.token):
+        return begun
     return build_removal_job(
         Tombstone(
             kind="tombstone",
@@ -219,6 +221,11 @@ def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
             imported_from=target.came_from,
         )
     )
+
+
+def _find_job(ws: Workspace, token: str) -> Job | None:
+    """Return the job of a removal that a full disk cut off in its middle."""
+    return next((job for job in ws.documents.spool.list_pending(token) if job.flow == REMOVAL), None)
 
 
 def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
@@ -276,10 +283,16 @@ def build_removal_job(tombstone: Tombstone) -> Job:
 
 
 def _build_receipt(
-    ws: Workspace, targets: Sequence[_RemovalTarget], job: Job, *, spool_files: list[str], rows: int, dry_run: bool
+    ws: Workspace,
+    targets: Sequence[_RemovalTarget],
+    jobs: Sequence[Job],
+    *,
+    spool_files: list[str],
+    rows: int,
+    dry_run: bool,
 ) -> RemovalReceipt:
     target, *others = targets
-    paths = list(dict.fromkeys(path for one in targets for path in one.paths))
+    paths = list(dict.fromkeys(path for job in jobs for path in job.payload["removed_paths"]))
     # the notes of others: another session's, a book, a page of the vault's owner
     keys = (entry.key for entry in ws.documents.store.list(""))
     notes = [key for key in keys if key.endswith(_NOTE_SUFFIX) and key not in paths]
@@ -289,13 +302,13 @@ def _build_receipt(
         session_id=target.session_id,
         agent_id=target.agent_id,
         harness=target.harness,
-        reason=job.payload["reason"],
-        removed_at=job.captured_at,
+        reason=jobs[0].payload["reason"],
+        removed_at=jobs[0].captured_at,
         dry_run=dry_run,
         removed_paths=paths,
         spool_files=spool_files,
         rows=rows,
-        turns=sum(len(one.turns) for one in targets),
+        turns=sum(len(job.payload["removed_turns"]) for job in jobs),
         entries=sum(one.session_entries.count for one in targets),
         checked_files=len(notes),
         elsewhere=[key for key, holds_text in zip(notes, flags, strict=True) if holds_text],
