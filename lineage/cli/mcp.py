@@ -9,9 +9,7 @@ from lineage.cli import options
 from lineage.cli.output import print_json, print_text
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput
-from lineage.mcp.parameters import build_schema
 from lineage.mcp.server_config import DEFAULT_CALLER, ServerConfig
-from lineage.mcp.tools import TOOLS
 
 
 @options.command("mcp")
@@ -28,9 +26,9 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
     Example:
       lineage mcp --tools
     """
+    require_extra("mcp", "mcp")
     if only_tools:
         return _print_tools(as_json=as_json)
-    require_extra("mcp", "mcp")
     if validate_agent_id(agent) == "all":
         raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
     from lineage.mcp.server import serve
@@ -40,15 +38,14 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
 
 
 def _print_tools(*, as_json: bool) -> int:
+    from lineage.mcp.tools import TOOLS
+
     if as_json:
-        tools = [
-            {"name": tool.name, "description": tool.description, "input": build_schema(tool.parameters)}
-            for tool in TOOLS
-        ]
+        tools = [{"name": tool.name, "description": tool.description, "input": tool.schema} for tool in TOOLS]
         print_json({"tools": tools})
         return 0
     for tool in TOOLS:
         print_text(f"{tool.name:10}{tool.description}")
-        for parameter in tool.parameters:
-            print_text(f"    {parameter.name:12}{parameter.description}")
+        for name, parameter in tool.schema["properties"].items():
+            print_text(f"    {name:12}{parameter['description']}")
     return 0

@@ -1,12 +1,11 @@
 """One call of a tool or for a resource, on the workspace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lineage.app.workspace import run_in_workspace
 from lineage.harness.detect_caller import Caller
-from lineage.mcp.parameters import Arguments
 from lineage.mcp.server_config import ServerConfig
 from lineage.workspace.access import AgentAccess
 from lineage.workspace.workspace import Workspace
@@ -20,7 +19,7 @@ class ToolCall:
 
     config: ServerConfig
     access: AgentAccess
-    arguments: Arguments
+    arguments: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
         return self.arguments[name]

@@ -22,7 +22,6 @@ from mcp.shared.exceptions import MCPError
 
 from lineage import __version__
 from lineage.errors import LineageError, NotFoundError
-from lineage.mcp.parameters import build_schema
 from lineage.mcp.server_config import ServerConfig
 from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
 
@@ -148,7 +147,7 @@ def _describe_tool(tool: Tool) -> types.Tool:
         idempotent_hint=True if changes else None, open_world_hint=False,
     )  # fmt: skip
     return types.Tool(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=build_schema(tool.parameters),
+        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema,
         annotations=annotations,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from lineage.app.request_model import check_request
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
@@ -11,7 +12,6 @@ from lineage.core.format.turns import Turn, parse_turn_range
 from lineage.errors import InvalidInput
 from lineage.index import Hit, SessionRow
 from lineage.mcp.call import ToolCall, run_on_workspace
-from lineage.mcp.parameters import parse_arguments
 from lineage.mcp.response import ResponseItem, render_response
 from lineage.mcp.server_config import ServerConfig
 from lineage.mcp.tools import MAX_BYTES, Tool
@@ -175,7 +175,7 @@ def remember(call: ToolCall) -> str:
         scope=call.access.check_writable_scope(call["scope"]),
         agent_id=call.access.agent_id,
         project=call["project"],
-        tags=call["tags"],
+        tags=tuple(call["tags"]),
         supersedes=tuple(call.access.find_entry(prefix).entry.id for prefix in call["supersedes"]),
     )
     return _render_outcome(call, remembering.remember(call.ws, memo, call.caller))
@@ -218,7 +218,8 @@ _HANDLERS = {
 
 def run_tool(config: ServerConfig, tool: Tool, values: Mapping[str, Any]) -> str:
     """Return a tool's answer. Raises LineageError, InvalidInput for wrong arguments."""
-    arguments = parse_arguments(tool.parameters, values)
+    given = {name: value for name, value in values.items() if value is not None}  # as if it were left out
+    arguments = check_request(tool.asks, given).model_dump()
     handler = _HANDLERS[tool.name]
     writes = not tool.writing_actions.isdisjoint(("*", arguments.get("action")))
     return run_on_workspace(config, lambda access: handler(ToolCall(config, access, arguments)), writes=writes)

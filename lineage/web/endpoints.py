@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from lineage.app.locations import format_location
+from lineage.app.request_model import check_request
 from lineage.core.base.links import to_one_line
 from lineage.errors import EngineMissing, InvalidInput, LineageError, NotFoundError, RemovedError
 from lineage.store import BusyError
@@ -20,7 +20,6 @@ from lineage.web import display, request_input
 from lineage.web.guard import LOGIN_PATH, has_bearer_key
 from lineage.web.routes import SMALL_BODY, Page, Redirect, Reply, Route, WebCall
 from lineage.web.service import COOKIE, SESSION_SECONDS, Service
-from lineage.workspace.workspace import Workspace
 
 Result = TypeVar("Result")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -83,37 +82,42 @@ def build_api_endpoint(route: Route, service: Service, threads: UseCaseThreads) 
 
     async def answer(request: Request) -> Response:
         try:
-            call = await _parse_api_call(route, service, request)
-            use_case = partial(_run_route, route, call)
+            use_case = await _parse_api_call(route, service, request)
             work = partial(service.run_use_case, use_case, writes=route.writes, needs_index=route.needs_index)
-            value, status = await threads.run(work)
+            value = await threads.run(work)
         except LineageError as error:
             return render_api_error(error)
-        return AsciiJsonResponse(value, status)
+        return AsciiJsonResponse(*value) if isinstance(value, Reply) else AsciiJsonResponse(value)
 
     return answer
 
 
-async def _parse_api_call(route: Route, service: Service, request: Request) -> WebCall:
-    call = _parse_parameters(route, service, request)
-    if not route.is_change:
-        return call
-    check_csrf(service, request, request.headers.get("x-csrf-token", ""))
-    return replace(call, body=await request_input.read_json(request, route))
+async def _parse_api_call(route: Route, service: Service, request: Request) -> partial[Any]:
+    values = request_input.read_address(request, is_change=route.is_change)
+    if route.is_change:
+        check_csrf(service, request, request.headers.get("x-csrf-token", ""))
+        values = _join(values, await request_input.read_json(request, route.max_bytes))
+    return _bind(route, service, request, values, is_text=not route.is_change)
 
 
-def _parse_parameters(target: Route | Page, service: Service, request: Request) -> WebCall:
-    values = request_input.parse_parameters(request, target.parameters)
-    return WebCall(service=service, values=values, csrf=_make_csrf(service, request))
+def _bind(
+    target: Route | Page, service: Service, request: Request, values: Mapping[str, Any], *, is_text: bool
+) -> partial[Any]:
+    """Return the use case of a call: it takes the workspace. Raises InvalidInput for what it cannot be asked."""
+    asked = check_request(target.model, values, is_text=is_text)
+    given = {name: getattr(asked, name) for name in asked.model_fields_set}
+    return partial(target.run, call=WebCall(service=service, csrf=_make_csrf(service, request)), **given)
+
+
+def _join(address: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a change. Raises InvalidInput if one comes twice."""
+    if both := sorted(address.keys() & body.keys()):
+        raise InvalidInput(f"{both[0]} is there twice", hint="give it once")
+    return {**address, **body}
 
 
 def _make_csrf(service: Service, request: Request) -> str:
     return service.make_csrf(request_input.read_cookie(request.headers, COOKIE))
-
-
-def _run_route(route: Route, call: WebCall, ws: Workspace) -> Reply:
-    value = route.run(ws, call)
-    return value if isinstance(value, Reply) else Reply(value, 200)
 
 
 def render_api_error(error: LineageError) -> Response:
@@ -126,29 +130,26 @@ def build_page_endpoint(page: Page, service: Service, threads: UseCaseThreads) -
 
     async def answer(request: Request) -> Response:
         try:
-            call = await _parse_page_call(page, service, request)
-            work = partial(service.run_use_case, lambda ws: page.run(ws, call), writes=page.is_change, needs_index=True)
+            use_case = await _parse_page_call(page, service, request)
+            work = partial(service.run_use_case, use_case, writes=page.is_change, needs_index=True)
             result = await threads.run(work)
         except LineageError as error:
             return render_error_page(service, error)
         if isinstance(result, Redirect):
             return RedirectResponse(result.to, 303)
-        values = {**_base_values(service, call.csrf, page.path), **result.values}
+        values = {**_base_values(service, _make_csrf(service, request), page.path), **result.values}
         return HTMLResponse(await threads.run(partial(render_template, result.template, values)))
 
     return answer
 
 
-async def _parse_page_call(page: Page, service: Service, request: Request) -> WebCall:
-    call = _parse_parameters(page, service, request)
-    if not page.is_change:
-        return call
-    fields = await request_input.read_form(request, SMALL_BODY)
-    check_csrf(service, request, fields.pop(_CSRF, ""))
-    unknown = sorted(fields.keys() - set(page.fields))
-    if unknown:
-        raise InvalidInput(f"unknown field {unknown[0][:60]!r}", hint="load the page again")
-    return replace(call, body=fields)
+async def _parse_page_call(page: Page, service: Service, request: Request) -> partial[Any]:
+    values = request_input.read_address(request, is_change=page.is_change)
+    if page.is_change:
+        fields = await request_input.read_form(request, SMALL_BODY)
+        check_csrf(service, request, fields.pop(_CSRF, ""))
+        values = _join(values, fields)
+    return _bind(page, service, request, values, is_text=True)
 
 
 def render_error_page(service: Service, error: LineageError) -> Response:

@@ -1,85 +1,90 @@
-"""The shapes of the API's answers: each schema, and the conversion of a pipeline value to it."""
+"""The shapes of the API's answers, where no dataclass is the shape, and the conversion of a value to its shape."""
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Annotated, Any
 
-from lineage.index import Hit
+from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
+
+from lineage.app.request_model import OneOf
+from lineage.core.format.checkpoint import Checkpoint
+from lineage.index import Hit, SessionRow
+from lineage.pipeline.maintenance.verify import VerifyFinding
 from lineage.pipeline.memory.books import Evidence
-from lineage.pipeline.search.session_view import RelatedSession, SessionView
-from lineage.web.schema import BOOLEAN, COUNTS, INTEGER, NUMBER, TEXT, Schema, list_of, nullable, one_of, record
+from lineage.pipeline.memory.migrate_notes import STATES
+from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
+from lineage.projection.context_block import SectionUsage
 
-SESSION: Schema = record({
-    "session_id": TEXT, "session_key": nullable(TEXT), "session_token": TEXT, "agent_id": TEXT,
-    "project": nullable(TEXT), "harness": TEXT, "title": TEXT, "ask": TEXT, "outcome": TEXT,
-    "started_at": nullable(TEXT), "ended_at": nullable(TEXT), "membership_ts": TEXT, "memory_sentence": TEXT,
-    "manifest_path": TEXT, "captures": INTEGER, "private": BOOLEAN,
-    "parent_token": nullable(TEXT), "sub_agents": INTEGER,
+Counts = dict[str, int]
+
+Error = TypedDict("Error", {"message": str, "hint": str})
+Failure = TypedDict("Failure", {"error": Error})
+
+Sessions = TypedDict("Sessions", {"sessions": list[SessionRow]})
+Relative = TypedDict("Relative", {
+    "tie": str, "session_id": str, "session_token": str | None, "title": str | None, "memory_sentence": str | None,
 })  # fmt: skip
-PART: Schema = record({
-    "stem": TEXT, "captured_at": TEXT, "memory_sentence": TEXT,
-    "paths": {"type": "object", "additionalProperties": TEXT}, "turns": nullable(list_of(INTEGER)),
+View = TypedDict("View", {
+    "session": SessionRow, "revision": int, "turns": int, "captures": list[SessionPart],
+    "compactions": list[SessionPart], "relatives": list[Relative], "unread": list[str],
 })  # fmt: skip
-RELATIVE: Schema = record({
-    "tie": one_of("forked from", "fork", "started by", "started"), "session_id": TEXT,
-    "session_token": nullable(TEXT), "title": nullable(TEXT), "memory_sentence": nullable(TEXT),
+InputPart = TypedDict("InputPart", {"label": str, "language": str, "old": str | None, "text": str})
+ReadTurn = TypedDict("ReadTurn", {
+    "number": int, "id": str, "role": str, "at": str | None, "name": str, "input": str, "error": bool,
+    "thinking": bool, "text": str, "call": int | None, "parts": list[InputPart],
 })  # fmt: skip
-VIEW: Schema = record({
-    "session": SESSION, "revision": INTEGER, "turns": INTEGER, "captures": list_of(PART),
-    "compactions": list_of(PART), "relatives": list_of(RELATIVE), "unread": list_of(TEXT),
+Turns = TypedDict("Turns", {"session": SessionRow, "first": int, "total": int, "turns": list[ReadTurn]})
+File = TypedDict("File", {"session": SessionRow, "kind": str, "path": str, "text": str})
+FoundCheckpoint = TypedDict("FoundCheckpoint", {"checkpoint": Checkpoint | None})
+SavedCheckpoint = TypedDict("SavedCheckpoint", {"checkpoint": Checkpoint})
+Context = TypedDict("Context", {
+    "text": str, "tokens": int, "budget": int, "sections": list[SectionUsage], "unread": list[str],
 })  # fmt: skip
-TURN: Schema = record({
-    "number": INTEGER, "id": TEXT, "role": TEXT, "at": nullable(TEXT), "name": TEXT, "input": TEXT,
-    "error": BOOLEAN, "thinking": BOOLEAN, "text": TEXT, "call": nullable(INTEGER),
-    "parts": list_of(record({"label": TEXT, "language": TEXT, "old": nullable(TEXT), "text": TEXT})),
+Day = TypedDict("Day", {"day": str, "captures": int})
+Days = TypedDict("Days", {"days": list[Day]})
+
+ReadEntry = TypedDict("ReadEntry", {
+    "id": str, "scope": str, "kind": str, "shelf": str, "path": str, "line": int, "at": str | None,
+    "updated": str | None, "trust": str, "source": str, "tool": str | None, "from": str | None, "tags": list[str],
+    "supersedes": list[str], "state": str, "text": str,
 })  # fmt: skip
-ENTRY: Schema = record({
-    "id": TEXT, "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "line": INTEGER, "at": nullable(TEXT),
-    "updated": nullable(TEXT), "trust": TEXT, "source": TEXT, "tool": nullable(TEXT), "from": nullable(TEXT),
-    "tags": list_of(TEXT), "supersedes": list_of(TEXT), "state": TEXT, "text": TEXT,
+OneEntry = TypedDict("OneEntry", {"entry": ReadEntry})
+Entries = TypedDict("Entries", {"entries": list[ReadEntry]})
+Book = TypedDict("Book", {
+    "scope": str, "kind": str, "path": str, "entries": int, "waiting": int, "archived": int, "forgotten": int,
+    "problems": list[str],
 })  # fmt: skip
-BOOK: Schema = record({
-    "scope": TEXT, "kind": TEXT, "path": TEXT, "entries": INTEGER, "waiting": INTEGER, "archived": INTEGER,
-    "forgotten": INTEGER, "problems": list_of(TEXT),
+Books = TypedDict("Books", {"books": list[Book]})
+ReadBook = TypedDict("ReadBook", {
+    "scope": str, "kind": str, "shelf": str, "path": str, "entries": list[ReadEntry], "forgotten": list[str],
+    "problems": list[str],
 })  # fmt: skip
-EVIDENCE: Schema = record({
-    "entry": ENTRY, "quote": TEXT, "link": nullable(TEXT), "role": nullable(TEXT), "said_at": nullable(TEXT),
-    "replaces": list_of(TEXT), "seen": TEXT,
+ShownEvidence = TypedDict("ShownEvidence", {
+    "entry": ReadEntry, "quote": str, "link": str | None, "role": str | None, "said_at": str | None,
+    "replaces": list[str], "seen": str,
 })  # fmt: skip
-ENTRY_HIT: Schema = record({
-    "id": TEXT, "scope": TEXT, "book": TEXT, "shelf": TEXT, "trust": TEXT, "source": TEXT, "from": nullable(TEXT),
-    "tags": list_of(TEXT), "standing": BOOLEAN, "done": nullable(BOOLEAN),
+
+EntryHit = TypedDict("EntryHit", {
+    "id": str, "scope": str, "book": str, "shelf": str, "trust": str, "source": str, "from": str | None,
+    "tags": list[str], "standing": bool, "done": bool | None,
 })  # fmt: skip
-HIT: Schema = record({
-    "session_id": nullable(TEXT), "session_token": nullable(TEXT), "agent_id": nullable(TEXT), "kind": TEXT,
-    "path": TEXT, "turns": nullable(list_of(INTEGER)), "score": NUMBER, "snippet": TEXT,
-    "parts": list_of(record({"text": TEXT, "matched": BOOLEAN})), "project": nullable(TEXT),
-    "membership_ts": nullable(TEXT), "title": nullable(TEXT), "outcome": nullable(TEXT),
-    "memory_sentence": nullable(TEXT), "entry": nullable(ENTRY_HIT),
+SnippetPart = TypedDict("SnippetPart", {"text": str, "matched": bool})
+SearchHit = TypedDict("SearchHit", {
+    "session_id": str | None, "session_token": str | None, "agent_id": str | None, "kind": str, "path": str,
+    "turns": list[int] | None, "score": float, "snippet": str, "parts": list[SnippetPart], "project": str | None,
+    "membership_ts": str | None, "title": str | None, "outcome": str | None, "memory_sentence": str | None,
+    "entry": EntryHit | None,
 })  # fmt: skip
-MESSAGE: Schema = record({"role": TEXT, "text": TEXT}, {"at": nullable(TEXT)})
-CHECKPOINT: Schema = record({
-    "agent_id": TEXT, "session_id": TEXT, "session_token": TEXT, "harness": TEXT, "project": nullable(TEXT),
-    "saved_at": TEXT, "messages": list_of(MESSAGE), "offered_at": nullable(TEXT), "used_at": nullable(TEXT),
+Results = TypedDict("Results", {"query": str, "mode": str, "notes": list[str], "results": list[SearchHit]})
+
+Findings = TypedDict("Findings", {"findings": list[VerifyFinding]})
+MigratedEntry = TypedDict("MigratedEntry", {
+    "line": int, "scope": str, "kind": str, "state": Annotated[str, OneOf(STATES)], "reason": str | None,
 })  # fmt: skip
-OUTCOME: Schema = record({
-    "status": one_of("captured", "unchanged", "refused"), "session_token": TEXT, "reason": nullable(TEXT),
-    "manifest_path": nullable(TEXT), "transcript_path": nullable(TEXT), "summary_path": nullable(TEXT),
-    "compaction_path": nullable(TEXT), "captured_at": nullable(TEXT), "memory_sentence": nullable(TEXT),
-    "memory_sentence_quality": nullable(TEXT), "turns": INTEGER, "compactions": INTEGER, "redactions": COUNTS,
-    "skipped": COUNTS, "learned": record({"dropped": COUNTS, "kept": INTEGER, "pending": INTEGER}),
+MigratedFile = TypedDict("MigratedFile", {
+    "path": str, "skipped": str | None, "problem": str | None, "counts": Counts, "redactions": Counts,
+    "entries": list[MigratedEntry],
 })  # fmt: skip
-REMEMBERED: Schema = record({
-    "status": one_of("remembered", "pending", "known", "forgotten", "dropped"), "scope": TEXT, "kind": TEXT,
-    "id": nullable(TEXT), "path": nullable(TEXT), "text": TEXT, "trust": nullable(TEXT), "harness": nullable(TEXT),
-    "reason": nullable(TEXT), "hint": nullable(TEXT), "redactions": COUNTS,
-})  # fmt: skip
-RECEIPT: Schema = record({
-    "session_token": TEXT, "session_id": nullable(TEXT), "agent_id": TEXT, "harness": nullable(TEXT),
-    "reason": TEXT, "removed_at": TEXT, "dry_run": BOOLEAN, "removed_paths": list_of(TEXT),
-    "spool_files": list_of(TEXT), "rows": INTEGER, "turns": INTEGER, "entries": INTEGER, "checked_files": INTEGER,
-    "elsewhere": list_of(TEXT), "out_of_reach": list_of(TEXT), "sub_agents": list_of(TEXT),
-})  # fmt: skip
-FINDING: Schema = record({"level": one_of("MUST", "SHOULD"), "path": TEXT, "what": TEXT, "mend": TEXT})
+Migrated = TypedDict("Migrated", {"dry_run": bool, "whole": bool, "files": list[MigratedFile]})
 
 
 def dump_view(view: SessionView) -> dict[str, Any]:

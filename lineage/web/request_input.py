@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,14 +10,11 @@ from starlette.requests import Request
 
 from lineage.core.format.body import replace_surrogates
 from lineage.errors import InvalidInput
-from lineage.web.routes import Route, RouteParameter
-from lineage.web.schema import find_problem
 
 _READ_TIMEOUT_SECONDS = 30.0
 _MAX_FIELDS = 50
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 class BodyTooLarge(InvalidInput):
@@ -32,54 +29,30 @@ class UnsupportedMediaType(InvalidInput):
     """The body has another media type than its route takes."""
 
 
-def parse_parameters(request: Request, expected: Iterable[RouteParameter]) -> dict[str, Any]:
-    """Return the values of path and query. Raises InvalidInput for unknown, missing, repeated and out-of-range ones."""
-    known = {parameter.name: parameter for parameter in expected}
-    query = list(request.query_params.multi_items())
-    for name, _ in query:
-        if name not in known or name in request.path_params:
-            names = ", ".join(known) or "none"
-            raise InvalidInput(f"unknown parameter {name[:60]!r}", hint=f"this takes: {names}")
-    if len(dict(query)) < len(query):
+def read_address(request: Request, *, is_change: bool) -> dict[str, str]:
+    """Return the values of path and query; what is empty is absent. A change takes no query.
+
+    Raises InvalidInput for a name that comes twice.
+    """
+    if is_change and request.query_params:
+        raise InvalidInput("a change takes nothing from the query", hint="send it in the body")
+    pairs = [*request.path_params.items(), *request.query_params.multi_items()]
+    if len(dict(pairs)) < len(pairs):
         raise InvalidInput("a parameter is there twice", hint="give it once")
-    values = {**dict(query), **request.path_params}
-    return {name: _parse_value(parameter, values.get(name)) for name, parameter in known.items()}
+    return {name: value for name, value in pairs if value != ""}
 
 
-def _parse_value(parameter: RouteParameter, value: Any) -> Any:
-    if value is None or value == "":
-        if parameter.required:
-            raise InvalidInput(f"{parameter.name} is missing", hint=parameter.about)
-        return parameter.default
-    text = replace_surrogates(str(value))
-    if parameter.choices and text not in parameter.choices:
-        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"one of {', '.join(parameter.choices)}")
-    if parameter.kind is bool:
-        if text not in _FLAGS:
-            raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint="true or false")
-        return _FLAGS[text]
-    return _parse_integer(parameter, text) if parameter.kind is int else text
-
-
-def _parse_integer(parameter: RouteParameter, text: str) -> int:
-    minimum, maximum = parameter.minimum or 0, parameter.maximum or 1_000_000
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and minimum <= int(text) <= maximum):
-        raise InvalidInput(f"{parameter.name} is {text[:40]!r}", hint=f"a whole number from {minimum} to {maximum}")
-    return int(text)
-
-
-async def read_json(request: Request, route: Route) -> dict[str, Any]:
+async def read_json(request: Request, max_bytes: int) -> dict[str, Any]:
     """Return the JSON object of the body. Raises InvalidInput for anything else."""
     _check_media_type(request, _JSON)
-    data = await _read_body(request, route.max_bytes)
+    data = await _read_body(request, max_bytes)
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("the body holds no JSON", hint="give one object, in UTF-8") from error
-    wrong = find_problem(value, route.body or {"type": "object"})
-    if wrong:
-        raise InvalidInput(wrong, hint="/api/openapi.json says what this takes")
-    return dict(value)
+    if not isinstance(value, dict):
+        raise InvalidInput("the body is not an object", hint="/api/openapi.json says what this takes")
+    return value
 
 
 async def read_form(request: Request, max_bytes: int) -> dict[str, str]:

@@ -4,48 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
-from lineage.web.schema import Schema
+from lineage.app.request_model import RequestModel, build_request_model
 from lineage.web.service import Service
-from lineage.workspace.workspace import Workspace
 
 SMALL_BODY = 1 << 20
 LARGE_BODY = 64 << 20
 GET, POST, PATCH = "GET", "POST", "PATCH"
 
 
-@dataclass(frozen=True, slots=True)
-class RouteParameter:
-    """A value in the path or the query. A `default` of None makes it optional, unless it is `required`."""
-
-    name: str
-    about: str
-    _: KW_ONLY
-    kind: type = str
-    default: str | int | bool | None = None
-    required: bool = False
-    minimum: int | None = None
-    maximum: int | None = None
-    choices: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebCall:
-    """One request, parsed and checked: its service, parameters and body."""
+    """The service that was called, and the CSRF value of its client."""
 
     service: Service
-    values: Mapping[str, Any]
-    body: Mapping[str, Any] = field(default_factory=dict)
     csrf: str = ""
-
-    def text(self, name: str) -> str:
-        """Return a value of the query or the path, "" if absent."""
-        return str(self.values.get(name) or "")
-
-    @property
-    def agent(self) -> str | None:
-        """The agent of the requested sessions, None for all agents."""
-        named = self.text("agent")
-        return None if named == "all" else named
 
 
 class Reply(NamedTuple):
@@ -57,10 +29,12 @@ class Reply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation of the API, with an opened workspace.
+    """One operation of the API. `run` gets the opened workspace, the call, and by name what the client asks.
 
-    `path` names its parameters in braces; `run` runs in a thread. Every method but GET changes something. Unfinished
-    work of others is finished first, unless `resumes` is False because the route does so itself.
+    What is asked is `asks`, by default the keyword-only parameters of `run`; of these the path names some in braces,
+    the rest comes from the query, or from the body of a change. `answer` is the type of what `run` gives, in a thread.
+    Every method but GET changes something. Unfinished work of others is finished first, unless `resumes` is False
+    because the route does so itself.
     """
 
     method: str
@@ -68,14 +42,18 @@ class Route:
     name: str
     about: str
     _: KW_ONLY
-    response: Schema
-    run: Callable[[Workspace, WebCall], Any]
-    parameters: tuple[RouteParameter, ...] = ()
-    body: Schema | None = None
+    run: Callable[..., Any]
+    answer: Any
+    asks: type[RequestModel] | None = None
     max_bytes: int = SMALL_BODY
     needs_index: bool = True
     resumes: bool = True
     statuses: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def model(self) -> type[RequestModel]:
+        """The model of what is asked."""
+        return self.asks or build_request_model(self.run)
 
     @property
     def is_change(self) -> bool:
@@ -105,14 +83,16 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, or the action of a form. `fields` are the allowed fields besides the CSRF value."""
+    """One page, or the action of a form: `run` is asked as that of a route, by path and query, or path and fields."""
 
     path: str
-    run: "Callable[[Workspace, WebCall], TemplateView | Redirect]"
-    _: KW_ONLY
+    run: "Callable[..., TemplateView | Redirect]"
     method: str = GET
-    parameters: tuple[RouteParameter, ...] = ()
-    fields: tuple[str, ...] = field(default=())
+
+    @property
+    def model(self) -> type[RequestModel]:
+        """The model of what is asked."""
+        return build_request_model(self.run)
 
     @property
     def is_change(self) -> bool:

@@ -1,7 +1,6 @@
 """A query of any bytes gives results or says clearly what is wrong, wherever it comes from: never a traceback.
 
-What each guard rests on: `quoted` and `bounded` in index/query.py, `_TOKEN` and the bounds in core/query.py, `_like` in
-index/sqlite.py; `parameters` in web/asking.py; `_text` in mcp/parameters.py.
+What each guard rests on: index/fts_query.py, and `check_request` in app/request_model.py for the page and agents.
 """
 
 import contextlib

@@ -19,10 +19,9 @@ from lineage.web.api import PREFIX, ROUTES
 from lineage.web.guard import SECURITY_HEADERS
 from lineage.web.pages import PAGES
 from lineage.web.routes import Route
-from lineage.web.schema import find_problem
 from tests.support.commands import LineageCommand
 from tests.support.sample_workspace import write_sample_workspace
-from tests.support.web_client import FORM, JSON, WebClient, serve_workspace
+from tests.support.web_client import FORM, JSON, WebClient, check_answer, serve_workspace
 from tests.support.workspace import make_turns
 
 pytestmark = pytest.mark.slow
@@ -44,7 +43,7 @@ def client(root: Path) -> Any:
 
 def checked(route: Route, value: Any) -> Any:
     """The value, where it is what the OpenAPI document says."""
-    assert find_problem(value, route.response) is None
+    check_answer(route.name, value)
     return value
 
 

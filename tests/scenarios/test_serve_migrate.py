@@ -1,6 +1,6 @@
 """Notes brought into books through the API.
 
-What each guard rests on: `_migrate` in web/api/notes.py, `refuse_agents` in pipeline/knowledge/migrating.py; that a
+What each guard rests on: `_migrate` in web/api/memory.py, `migrate_notes`; that a
 change needs what only our pages know: tests/scenarios/test_serve.py.
 """
 
@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 from lineage.harness.detect_caller import Caller
-from lineage.web.api import ROUTES
-from lineage.web.schema import find_problem
 from tests.support.sample_workspace import write_sample_workspace
-from tests.support.web_client import serve_workspace
+from tests.support.web_client import check_answer, serve_workspace
 
 pytestmark = pytest.mark.slow
 
-ROUTE = next(route for route in ROUTES if route.name == "migrateNotes")
 TOKEN = "a-token-that-nobody-guesses"
 
 
@@ -42,7 +39,7 @@ def everything(root: Path) -> dict[str, bytes]:
 
 
 def checked(value: Any) -> Any:
-    assert find_problem(value, ROUTE.response) is None
+    check_answer("migrateNotes", value)
     return value
 
 

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import jsonschema
 import uvicorn
 
 from lineage.app import listener
 from lineage.app.workspace import run_in_workspace
 from lineage.harness.detect_caller import Caller
+from lineage.web.api import PREFIX, ROUTES
 from lineage.web.application import build_config
+from lineage.web.openapi import build_document
 from lineage.web.service import Service
 
 JSON = "application/json"
@@ -40,6 +43,15 @@ class HttpResponse:
     @property
     def text(self) -> str:
         return self.body.decode()
+
+
+def check_answer(operation: str, value: Any) -> None:
+    """Raise ValidationError if a value is not what the OpenAPI document says of an operation's answer."""
+    document = json.loads(json.dumps(build_document(ROUTES, PREFIX)))
+    (found,) = [one for path in document["paths"].values() for one in path.values() if one["operationId"] == operation]
+    first = next(answer for status, answer in found["responses"].items() if status < "300")
+    schema = {**first["content"]["application/json"]["schema"], "components": document["components"]}
+    jsonschema.Draft202012Validator(schema).validate(value)
 
 
 class WebClient:

@@ -3,75 +3,131 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from lineage.app.locations import format_location
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.errors import InvalidInput
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.migrate_notes import STATES, MigrationRequest, migrate_notes
-from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
+from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.web import models
-from lineage.web.routes import GET, PATCH, POST, Reply, Route, RouteParameter, WebCall
-from lineage.web.schema import ANYTHING, BOOLEAN, COUNTS, INTEGER, TEXT, Schema, list_of, nullable, one_of, record
+from lineage.web.routes import GET, PATCH, POST, Reply, Route, WebCall
 from lineage.workspace.lookup import read_status
 from lineage.workspace.workspace import Workspace
 
-_MAX_PATHS = 100
 _ACCEPTED = ("remembered", "pending", "known")
-_ID = RouteParameter("id", "An entry's id, or the beginning of it.", required=True)
-_SCOPE = RouteParameter("scope", "global, project/NAME, agent/ID, peer/ID or session/TOKEN.", default=GLOBAL)
+Ids = Annotated[Sequence[str], Field(max_length=50)]
+EntryId = Annotated[str, Field(description="An entry's id, or the beginning of it.")]
 
 
-def _migrate(ws: Workspace, call: WebCall) -> Any:
+def _migrate(
+    ws: Workspace, call: WebCall, *, paths: Annotated[list[str], Field(max_length=100)], agent_id: str | None = None,
+    dry_run: bool = False,
+) -> Any:  # fmt: skip
     """Import notes. Files are read for a local client only, as transcripts are."""
     if not call.service.is_local:
         raise InvalidInput("paths are files of this machine", hint="run `lineage book migrate` there")
-    paths = tuple(map(Path, call.body["paths"]))
-    if not paths or not all(path.is_absolute() and "\0" not in str(path) for path in paths):
+    files = tuple(map(Path, paths))
+    if not files or not all(path.is_absolute() and "\0" not in str(path) for path in files):
         raise InvalidInput("a path isn't absolute", hint="give whole paths of files or folders, at least one")
-    is_dry = call.body.get("dry_run", False)
-    asked = MigrationRequest(paths=paths, root=call.service.root, agent_id=call.body.get("agent_id"), is_dry_run=is_dry)
+    asked = MigrationRequest(paths=files, root=call.service.root, agent_id=agent_id, is_dry_run=dry_run)
     found = migrate_notes(ws, asked, call.service.caller)
     is_whole = all(one.is_complete for one in found)
-    return {"dry_run": is_dry, "whole": is_whole, "files": [one.as_json() for one in found]}
+    return {"dry_run": dry_run, "whole": is_whole, "files": [one.as_json() for one in found]}
 
 
-_MIGRATED_ENTRY = record(
-    {"line": INTEGER, "scope": TEXT, "kind": TEXT, "state": one_of(*STATES), "reason": nullable(TEXT)}
-)
-_MIGRATED_FILE: Schema = record({
-    "path": TEXT, "skipped": nullable(TEXT), "problem": nullable(TEXT), "counts": COUNTS, "redactions": COUNTS,
-    "entries": list_of(_MIGRATED_ENTRY),
-})  # fmt: skip
+def _list_books(
+    ws: Workspace, call: WebCall, *,
+    scope: Annotated[str | None, Field(description="Only the books of one scope.")] = None,
+) -> Any:  # fmt: skip
+    return {"books": [book.as_json() for book in books.list_books(ws, scope)]}
 
 
-def _list_books(ws: Workspace, call: WebCall) -> Any:
-    return {"books": [book.as_json() for book in books.list_books(ws, call.text("scope") or None)]}
-
-
-def _list_entries(ws: Workspace, call: WebCall) -> Any:
-    ref = BookRef(call.text("scope"), call.text("kind"), call.text("shelf"))
-    shelf = books.read_contents(ws, ref)
+def _list_entries(
+    ws: Workspace, call: WebCall, *, kind: Annotated[str, Field(description="Which book of the scope.")],
+    scope: Annotated[str, Field(description="global, project/NAME, agent/ID, peer/ID or session/TOKEN.")] = GLOBAL,
+    shelf: Annotated[str, Field(description=f"`{PENDING}` for what waits, a year for that archive.")] = "",
+) -> Any:  # fmt: skip
+    ref = BookRef(scope, kind, shelf)
+    found = books.read_contents(ws, ref)
     head = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
-    entries = [place.as_json() for place in shelf.entries]
-    return {**head, "entries": entries, "forgotten": sorted(shelf.forgotten), "problems": list(shelf.problems)}
+    entries = [place.as_json() for place in found.entries]
+    return {**head, "entries": entries, "forgotten": sorted(found.forgotten), "problems": list(found.problems)}
 
 
-def _remember(ws: Workspace, call: WebCall) -> Any:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in call.body.items()}
-    outcome = remember(ws, Memo(**values), call.service.caller)
+def _list_pending(ws: Workspace, call: WebCall) -> Any:
+    return {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]}
+
+
+def _remember(
+    ws: Workspace, call: WebCall, *, text: str, scope: str | None = None, kind: str = "note",
+    agent_id: str = DEFAULT_AGENT, project: str | None = None, tags: Ids = (), supersedes: Ids = (),
+) -> Any:  # fmt: skip
+    memo = Memo(
+        text=text, scope=scope, kind=kind, agent_id=agent_id, project=project, tags=tuple(tags),
+        supersedes=tuple(supersedes),
+    )  # fmt: skip
+    outcome = remember(ws, memo, call.service.caller)
     return Reply(asdict(outcome), 201 if outcome.status in _ACCEPTED else 409)
 
 
-def _get_evidence(ws: Workspace, call: WebCall) -> Any:
-    (evidence,) = books.load_evidence(ws, [call.text("id")])
+def _get_entry(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
+    return _answer(books.find_entry(ws, id))
+
+
+def _edit(ws: Workspace, call: WebCall, *, id: EntryId, text: str) -> Any:
+    return _answer(books.edit_entry(ws, id, text, call.service.caller))
+
+
+def _set_done(ws: Workspace, call: WebCall, *, id: EntryId, done: bool = True) -> Any:
+    return _answer(books.set_task_done(ws, id, is_done=done))
+
+
+def _pin(ws: Workspace, call: WebCall, *, id: EntryId, pinned: bool = True) -> Any:
+    return _answer(books.pin_entry(ws, id, pinned=pinned, caller=call.service.caller))
+
+
+def _demote(ws: Workspace, call: WebCall, *, id: EntryId, scope: str) -> Any:
+    return _answer(books.demote_entry(ws, id, scope, call.service.caller))
+
+
+def _forget(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
+    return _answer(books.forget_entry(ws, id, call.service.caller))
+
+
+def _get_evidence(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
+    (evidence,) = books.load_evidence(ws, [id])
     return models.dump_evidence(evidence, hash_evidence(evidence))
+
+
+def _confirm(ws: Workspace, call: WebCall, *, id: EntryId, seen: str) -> Any:
+    return _answer(confirm_evidence(ws, call, id, seen))
+
+
+def _answer(place: books.EntryLocation) -> dict[str, Any]:
+    return {"entry": place.as_json()}
+
+
+def _get_status(ws: Workspace, call: WebCall) -> Any:
+    where = format_location(call.service.root)
+    return {"workspace": where, "csrf": call.csrf, **read_status(ws), "model": read_usage(ws)}
+
+
+def _verify(ws: Workspace, call: WebCall) -> Any:
+    return {"findings": [asdict(finding) for finding in verify(ws)]}
+
+
+def _get_document(ws: Workspace, call: WebCall) -> Any:
+    return call.service.openapi_document
 
 
 def hash_evidence(evidence: books.Evidence) -> str:
@@ -91,85 +147,42 @@ def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> 
     return books.confirm_entries(ws, shown, call.service.caller)[0]
 
 
-_MEMO_BODY = record(
-    {"text": TEXT},
-    {
-        "scope": nullable(TEXT), "kind": TEXT, "agent_id": TEXT, "project": nullable(TEXT),
-        "tags": {**list_of(TEXT), "maxItems": 50}, "supersedes": {**list_of(TEXT), "maxItems": 50},
-    },
-)  # fmt: skip
-_ENTRY_RESPONSE: Schema = record({"entry": models.ENTRY})
-_BOOK_RESPONSE: Schema = record({
-    "scope": TEXT, "kind": TEXT, "shelf": TEXT, "path": TEXT, "entries": list_of(models.ENTRY),
-    "forgotten": list_of(TEXT), "problems": list_of(TEXT),
-})  # fmt: skip
-
-
-def _change_route(
-    path: str, name: str, about: str, body: Schema, change: Callable[[Workspace, WebCall], Any], method: str = POST
-) -> Route:
-    def run(ws: Workspace, call: WebCall) -> Any:
-        return {"entry": change(ws, call).as_json()}
-
-    return Route(
-        method, f"/entries/{{id}}{path}", name, about, parameters=(_ID,), body=body,
-        response=_ENTRY_RESPONSE, run=run,
-    )  # fmt: skip
-
-
 ROUTES = (
     Route(GET, "/books", "listBooks", "The books, with how many entries each has.",
-        parameters=(RouteParameter("scope", "Only the books of one scope."),),
-        response=record({"books": list_of(models.BOOK)}), run=_list_books, needs_index=False),
+        answer=models.Books, run=_list_books, needs_index=False),
     Route(GET, "/entries", "listEntries", "The entries of a book.",
-        parameters=(
-            _SCOPE, RouteParameter("kind", "Which book of the scope.", required=True),
-            RouteParameter("shelf", f"`{PENDING}` for what waits, a year for that archive."),
-        ), response=_BOOK_RESPONSE, run=_list_entries, needs_index=False),
+        answer=models.ReadBook, run=_list_entries, needs_index=False),
     Route(POST, "/entries", "addEntry", "Remember a text. What is said here counts as the user's.",
-        body=_MEMO_BODY, response=models.REMEMBERED, run=_remember,
+        answer=RememberResult, run=_remember,
         statuses={201: "It is remembered, waits, or was known.",
         409: "Nothing was written; `reason` and `hint` say why."}),
-    Route(GET, "/entries/{id}", "getEntry", "An entry.", parameters=(_ID,), response=_ENTRY_RESPONSE, needs_index=False,
-        run=lambda ws, call: {"entry": books.find_entry(ws, call.text("id")).as_json()}),
-    _change_route("", "editEntry", "Give an entry another text.", record({"text": TEXT}), method=PATCH,
-        change=lambda ws, call: books.edit_entry(ws, call.text("id"), call.body["text"], call.service.caller)),
-    _change_route("/done", "tickTask", "Tick a task, or open it again.", record({}, {"done": BOOLEAN}),
-        lambda ws, call: books.set_task_done(ws, call.text("id"), is_done=call.body.get("done", True))),
-    _change_route("/pin", "pinEntry", "Keep an entry from rolling over, or let it.", record({}, {"pinned": BOOLEAN}),
-        lambda ws, call: books.pin_entry(
-            ws, call.text("id"), pinned=call.body.get("pinned", True), caller=call.service.caller
-        )),
-    _change_route("/demote", "demoteEntry", "Move an entry to another scope.", record({"scope": TEXT}),
-        lambda ws, call: books.demote_entry(ws, call.text("id"), call.body["scope"], call.service.caller)),
-    _change_route("/forget", "forgetEntry", "Forget an entry; it doesn't come back.", record({}),
-        lambda ws, call: books.forget_entry(ws, call.text("id"), call.service.caller)),
+    Route(GET, "/entries/{id}", "getEntry", "An entry.", answer=models.OneEntry, run=_get_entry, needs_index=False),
+    Route(PATCH, "/entries/{id}", "editEntry", "Give an entry another text.", answer=models.OneEntry, run=_edit),
+    Route(POST, "/entries/{id}/done", "tickTask", "Tick a task, or open it again.",
+        answer=models.OneEntry, run=_set_done),
+    Route(POST, "/entries/{id}/pin", "pinEntry", "Keep an entry from rolling over, or let it.",
+        answer=models.OneEntry, run=_pin),
+    Route(POST, "/entries/{id}/demote", "demoteEntry", "Move an entry to another scope.",
+        answer=models.OneEntry, run=_demote),
+    Route(POST, "/entries/{id}/forget", "forgetEntry", "Forget an entry; it doesn't come back.",
+        answer=models.OneEntry, run=_forget),
     Route(GET, "/entries/{id}/evidence", "getEvidence",
         "What has to be seen of an entry that waits: the words it came from, who said them and where.",
-        parameters=(_ID,), response=models.EVIDENCE, run=_get_evidence),
-    _change_route(
-        "/confirm", "confirmEntry", "Put in force what waits, as it was shown: `seen` comes from its evidence.",
-        record({"seen": TEXT}), lambda ws, call: confirm_evidence(ws, call, call.text("id"), call.body["seen"]),
-    ),
+        answer=models.ShownEvidence, run=_get_evidence),
+    Route(POST, "/entries/{id}/confirm", "confirmEntry",
+        "Put in force what waits, as it was shown: `seen` comes from its evidence.",
+        answer=models.OneEntry, run=_confirm),
     Route(GET, "/pending", "listPending", "The entries that wait for the user.",
-        response=record({"entries": list_of(models.ENTRY)}), needs_index=False,
-        run=lambda ws, _: {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]}),
+        answer=models.Entries, run=_list_pending, needs_index=False),
     Route(GET, "/status", "getStatus",
         "What the workspace holds and what is unfinished; `csrf` is what changes bring along.",
-        response={"type": "object", "required": ["workspace", "csrf"], "properties": {"workspace": TEXT, "csrf": TEXT}},
-        run=lambda ws, call: {
-            "workspace": format_location(call.service.root), "csrf": call.csrf, **read_status(ws),
-            "model": read_usage(ws),
-        }),
+        answer=dict[str, Any], run=_get_status),
     Route(GET, "/verify", "verify", "Every promise of the format that is broken. Reads all files.",
-        response=record({"findings": list_of(models.FINDING)}),
-        run=lambda ws, _: {"findings": [asdict(finding) for finding in verify(ws)]}),
-    Route(GET, "/openapi.json", "getOpenApi", "This document.", response=ANYTHING,
-        run=lambda _, call: call.service.openapi_document, needs_index=False),
+        answer=models.Findings, run=_verify),
+    Route(GET, "/openapi.json", "getOpenApi", "This document.",
+        answer=dict[str, Any], run=_get_document, needs_index=False),
     Route(POST, "/migrate", "migrateNotes",
         "Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
         "the user alone: what is dry changes nothing. `whole` says that nothing was left out.",
-        body=record(
-            {"paths": {**list_of(TEXT), "maxItems": _MAX_PATHS}}, {"agent_id": nullable(TEXT), "dry_run": BOOLEAN}
-        ), response=record({"dry_run": BOOLEAN, "whole": BOOLEAN, "files": list_of(_MIGRATED_FILE)}), run=_migrate),
+        answer=models.Migrated, run=_migrate),
 )  # fmt: skip

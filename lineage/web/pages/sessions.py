@@ -1,7 +1,10 @@
 """Pages about sessions: all of them by day, one with its turns and lineage, search, and removal."""
 
 from itertools import groupby
+from typing import Annotated
 from urllib.parse import urlencode
+
+from pydantic import Field
 
 from lineage.core.base.book_paths import session_scope
 from lineage.errors import InvalidInput, NotFoundError
@@ -9,9 +12,9 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
 from lineage.web import charts, models
-from lineage.web.api.sessions import FILE_KIND, PATH, PROJECT, SESSION
+from lineage.web.api.sessions import Agent, FileKind, Folder, Project, SessionId, TurnNumber, name_agent
 from lineage.web.pages import panels
-from lineage.web.routes import POST, Page, RouteParameter, TemplateView, WebCall
+from lineage.web.routes import POST, Page, TemplateView, WebCall
 from lineage.workspace.lookup import read_status
 from lineage.workspace.projects import KnownProjects, list_sessions
 from lineage.workspace.workspace import Workspace
@@ -19,22 +22,20 @@ from lineage.workspace.workspace import Workspace
 PER_PAGE = 50
 MAX_HITS = 30
 
-_AGENT = RouteParameter("agent", "The agent; `all` for every one.", default="all")
-_FIRST = RouteParameter("first", "The first turn.", kind=int, default=1, minimum=1, maximum=99_999_999)
-_TURN = RouteParameter("turn", "A turn by its id.")
-_DID = RouteParameter("did", "What was done.")
-_PAGE = RouteParameter("page", "Which page.", kind=int, default=1, minimum=1, maximum=200)
 
-
-def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
-    page, project, path = call.values["page"], call.text("project"), call.text("path")
-    rows = list_sessions(ws, call.agent, project=project or None, path=path or None, limit=page * PER_PAGE + 1)
+def _show_sessions(
+    ws: Workspace, call: WebCall, *, agent: Agent = "all", project: Project = None, path: Folder = None,
+    page: Annotated[int, Field(ge=1, le=200)] = 1,
+) -> TemplateView:  # fmt: skip
+    rows = list_sessions(ws, name_agent(agent), project=project, path=path, limit=page * PER_PAGE + 1)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    kept = {name: call.text(name) for name in ("agent", "project", "path") if call.text(name) not in ("", "all")}
+    named = {"agent": name_agent(agent), "project": project, "path": path}
+    kept = {name: value for name, value in named.items() if value}
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
-        "activity": charts.build_activity(session_view.count_daily_captures(ws, call.agent)),
-        "agents": ws.index.list_agents(), "agent": call.text("agent"), "project": project, "path": path, "page": page,
+        "activity": charts.build_activity(session_view.count_daily_captures(ws, name_agent(agent))),
+        "agents": ws.index.list_agents(), "agent": agent, "project": project or "",
+        "path": path or "", "page": page,
         "names": KnownProjects(ws, ws.index.list_projects()).label_paths(),
         "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
         "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
@@ -42,15 +43,16 @@ def _show_sessions(ws: Workspace, call: WebCall) -> TemplateView:
     return TemplateView("sessions.html", values)
 
 
-def _show_session(ws: Workspace, call: WebCall) -> TemplateView:
-    reference, turn = call.text("session"), call.text("turn") or None
-    found = session_view.load_session_view(ws, reference)
-    page = session_view.load_turn_page(ws, reference, first=call.values["first"], count=PER_PAGE, turn=turn)
+def _show_session(
+    ws: Workspace, call: WebCall, *, session: SessionId, first: TurnNumber = 1, turn: str | None = None, did: str = ""
+) -> TemplateView:
+    found = session_view.load_session_view(ws, session)
+    page = session_view.load_turn_page(ws, session, first=first, count=PER_PAGE, turn=turn)
     values = {
         "session": found.session, "view": found, "graph": charts.build_lineage_graph(found),
-        "summary": _read_summary(ws, reference), "page": page, "steps": _page_steps(page.first, page.total),
+        "summary": _read_summary(ws, session), "page": page, "steps": _page_steps(page.first, page.total),
         "panels": panels.build_session_panels(ws, session_scope(found.session.session_token)),
-        "scopes": panels.list_scopes(ws), "back": f"/sessions/{found.session.session_token}", "did": call.text("did"),
+        "scopes": panels.list_scopes(ws), "back": f"/sessions/{found.session.session_token}", "did": did,
     }  # fmt: skip
     return TemplateView("session.html", values)
 
@@ -70,41 +72,41 @@ def _page_steps(first: int, total: int) -> dict[str, int]:
     return {name: max(start, 1) for name, start in steps.items() if is_there[name]}
 
 
-def _show_search(ws: Workspace, call: WebCall) -> TemplateView:
-    query = call.text("q")
-    if not query.strip():
-        return TemplateView("search.html", {"query": query, "hits": [], "notes": []})
-    found = search(ws, query, call.agent, MAX_HITS)
+def _show_search(ws: Workspace, call: WebCall, *, agent: Agent = "all", q: str = "") -> TemplateView:
+    if not q.strip():
+        return TemplateView("search.html", {"query": q, "hits": [], "notes": []})
+    found = search(ws, q, name_agent(agent), MAX_HITS)
     hits = [models.dump_hit(hit) for hit in found.hits]
     names = KnownProjects(ws, ws.index.list_projects()).label_paths()
-    return TemplateView("search.html", {"query": query, "hits": hits, "notes": found.notes, "names": names})
+    return TemplateView("search.html", {"query": q, "hits": hits, "notes": found.notes, "names": names})
 
 
-def _show_file(ws: Workspace, call: WebCall) -> TemplateView:
-    file = session_view.load_session_file(ws, call.text("session"), call.text("kind"))
+def _show_file(ws: Workspace, call: WebCall, *, session: SessionId, kind: FileKind) -> TemplateView:
+    file = session_view.load_session_file(ws, session, kind)
     return TemplateView("file.html", {"file": file})
 
 
-def _show_removal(ws: Workspace, call: WebCall) -> TemplateView:
-    reference = call.text("session")
-    session = session_view.load_session_view(ws, reference).session
-    receipt = remove(ws, reference, reason="", dry_run=True)
-    return TemplateView("remove.html", {"session": session, "receipt": receipt})
+def _show_removal(ws: Workspace, call: WebCall, *, session: SessionId) -> TemplateView:
+    row = session_view.load_session_view(ws, session).session
+    return TemplateView("remove.html", {"session": row, "receipt": remove(ws, session, reason="", dry_run=True)})
 
 
-def _remove(ws: Workspace, call: WebCall) -> TemplateView:
-    if call.body.get("sure") != "yes":
+def _show_status(ws: Workspace, call: WebCall) -> TemplateView:
+    return TemplateView("status.html", {"status": read_status(ws)})
+
+
+def _remove(ws: Workspace, call: WebCall, *, session: SessionId, reason: str = "", sure: str = "") -> TemplateView:
+    if sure != "yes":
         raise InvalidInput("nothing was removed: this has to be confirmed", hint="go back and tick the box")
-    receipt = remove(ws, call.text("session"), reason=call.body.get("reason", ""))
-    return TemplateView("receipt.html", {"receipt": receipt})
+    return TemplateView("receipt.html", {"receipt": remove(ws, session, reason=reason)})
 
 
-PAGES: tuple[Page, ...] = (
-    Page("/", _show_sessions, parameters=(_AGENT, PROJECT, PATH, _PAGE)),
-    Page("/search", _show_search, parameters=(RouteParameter("q", "The query."), _AGENT)),
-    Page("/status", lambda ws, _: TemplateView("status.html", {"status": read_status(ws)})),
-    Page("/sessions/{session}", _show_session, parameters=(SESSION, _FIRST, _TURN, _DID)),
-    Page("/sessions/{session}/files/{kind}", _show_file, parameters=(SESSION, FILE_KIND)),
-    Page("/sessions/{session}/remove", _show_removal, parameters=(SESSION,)),
-    Page("/sessions/{session}/remove", method=POST, run=_remove, parameters=(SESSION,), fields=("reason", "sure")),
+PAGES = (
+    Page("/", _show_sessions),
+    Page("/search", _show_search),
+    Page("/status", _show_status),
+    Page("/sessions/{session}", _show_session),
+    Page("/sessions/{session}/files/{kind}", _show_file),
+    Page("/sessions/{session}/remove", _show_removal),
+    Page("/sessions/{session}/remove", _remove, POST),
 )
