@@ -1,6 +1,7 @@
 """`lineage session-end` and `lineage compaction`."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.pipeline.capture.session import CAPTURED, REFUSED, CaptureResult, build_job
 from lineage.pipeline.maintenance.finish_pending import NO_SENTENCE, run_capture
 from lineage.store import StoreUnavailable
+from lineage.workspace.lookup import describe_hidden
+from lineage.workspace.workspace import Workspace
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -85,14 +88,17 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
     overrides = {name: value for name, value in given.items() if value is not None}
     payload = {**(options.read_payload() if from_stdin else {}), **overrides}
     try:
-        result = run_in_workspace(
-            root, lambda ws: run_capture(ws, parse_request(flow, payload, agent_id=None, now=ws.now)), create=True
-        )
+        result, hidden = run_in_workspace(root, partial(_capture, flow=flow, payload=payload), create=True)
     except StoreUnavailable as error:
         _spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error
-    print_result(result.as_json(), lambda: _print_result(result), as_json=as_json)
+    print_result(result.as_json(), lambda: _print_result(result, hidden), as_json=as_json)
     return 1 if result.status == REFUSED else 0
+
+
+def _capture(ws: Workspace, *, flow: str, payload: Mapping[str, Any]) -> tuple[CaptureResult, str]:
+    result = run_capture(ws, parse_request(flow, payload, agent_id=None, now=ws.now))
+    return result, describe_hidden(ws, result.session_token)
 
 
 def _spool_request(root: Path, flow: str, payload: Mapping[str, Any]) -> None:
@@ -104,7 +110,7 @@ def _spool_request(root: Path, flow: str, payload: Mapping[str, Any]) -> None:
         spool.put(job)
 
 
-def _print_result(result: CaptureResult) -> None:
+def _print_result(result: CaptureResult, hidden: str) -> None:
     reason = f" ({result.reason})" if result.reason else ""
     print_text(f"{result.status}{reason}: session {result.session_token}")
     if result.status == CAPTURED:
@@ -112,6 +118,8 @@ def _print_result(result: CaptureResult) -> None:
             if path:
                 print_text(f"  {path}")
         print_text(f"  {result.memory_sentence}")
+    if hidden:
+        print_text(f"  {hidden}")
     kept, pending = result.learned["kept"], result.learned["pending"]
     if kept or pending:
         print_text(f"  learned: {kept} kept, {pending} waiting for `lineage book confirm`")

@@ -12,6 +12,7 @@ from lineage.cli.output import print_json, print_text, print_warning
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.projection.context_block import ContextBlock, SectionUsage
 from lineage.workspace.book_reader import BookReader
+from lineage.workspace.lookup import describe_unshown
 from lineage.workspace.workspace import Workspace
 
 
@@ -32,7 +33,7 @@ def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
     """
-    block, unread = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
+    block, unread, unshown = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
     if as_json:
         values = {"text": block.text, "tokens": block.tokens, "budget": block.budget}
         print_json({**values, "sections": block.sections, "unread": unread})
@@ -43,15 +44,17 @@ def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
         print_text(block.text, end="")
     else:
         print_warning("nothing is remembered yet, or nothing fits: see `lineage context --explain`")
+    if unshown:
+        print_warning(unshown)
     for path in unread:
         print_warning(f"can't be read, and is left out: {path}")
     return 0
 
 
-def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str]]:
-    """Return the block and the paths of unreadable books."""
+def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str], str]:
+    """Return the block, the paths of unreadable books, and how many sessions can't be in it."""
     books = BookReader(ws)
-    return build_context(ws, request, books), books.unreadable_paths
+    return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws)
 
 
 def _explain(block: ContextBlock) -> None:

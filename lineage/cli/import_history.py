@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from lineage.app import history_import
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text, show_stages
 from lineage.core.base.plural import pluralize
 from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
+from lineage.workspace.lookup import describe_unshown
 
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
@@ -44,7 +46,10 @@ def command(
     with show_stages() as progress:
         imports = history_import.import_history(root, request, progress, dry_run=dry_run)
     value = {"dry_run": dry_run, "harnesses": list(map(_as_json, imports)), "unread": unread}
-    return print_result(value, lambda: _print_result(imports, unread, dry_run=dry_run), as_json=as_json)
+    print_result(value, lambda: _print_result(imports, unread, dry_run=dry_run), as_json=as_json)
+    if not (dry_run or as_json) and (unshown := run_in_workspace(root, describe_unshown)):
+        print_text(unshown)
+    return 0
 
 
 def _as_json(result: HistoryImport) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def command(
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
     find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
-    result = run_in_workspace(root, lambda ws: find(ws, text))
+    result, unshown = run_in_workspace(root, lambda ws: (find(ws, text), describe_unshown(ws)))
     hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
     if as_json:
         print_json({"query": text, "mode": result.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})
@@ -76,8 +76,8 @@ def command(
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
         print_text("nothing found; `lineage sessions` lists what is there")
-        if unshown := run_in_workspace(root, describe_unshown):
-            print_text(unshown)
+    if unshown:
+        print_text(unshown)
     return 0
 
 

@@ -8,11 +8,13 @@ import click
 
 from lineage.app.locations import suppress_hooks
 from lineage.app.worker import drain_and_sweep, run_worker
+from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.hook_entry import start_worker
 from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker import DrainResult
+from lineage.workspace.lookup import describe_unshown
 
 
 @options.command("work")
@@ -66,6 +68,8 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
         f"{captured} captured, {result.unchanged} unchanged, {len(result.waiting)} still open,"
         f" {result.gone} without a transcript"
     )
+    if unshown := run_in_workspace(root, describe_unshown):
+        print_text(unshown)
     return 0
 
 

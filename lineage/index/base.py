@@ -26,6 +26,11 @@ _COUNT_PATHS = "select count(*) from artifacts where source_path in (select valu
 _SELECT_FILES = (
     "select source_path, stamp, source_sha256 from artifacts where source_path > :after order by source_path"
 )
+# of a session that is shown, parts that were replaced are not
+_COUNT_UNSHOWN = """
+    select count(distinct session_token) from artifacts a where visible = 0
+    and not exists (select 1 from artifacts b where b.session_token = a.session_token and b.visible = 1)
+"""
 _SELECT_SESSION_FILES = (
     "select source_path, source_kind from artifacts where session_token = :token order by source_path"
 )
@@ -146,8 +151,7 @@ class Index(Protocol):
 
     def count_unshown_sessions(self) -> int:
         """Return how many sessions are kept but not shown: those in temporary folders, and tests."""
-        grouped = "select session_token from artifacts group by session_token having max(visible) = 0"
-        (count,) = next(self._select(f"select count(*) from ({grouped}) as unshown"))
+        (count,) = next(self._select(_COUNT_UNSHOWN))
         return int(count)
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:

@@ -6,7 +6,7 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, tool_runs, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 12
+VERSION = 13
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")
@@ -22,6 +22,8 @@ _INDEXES = (
     *books.INDEXES,
     *tool_runs.INDEXES,
 )
+UNSHOWN = "on artifacts (session_token) where visible = 0"
+"""What an index covers for the count of unshown sessions: each search asks for it."""
 
 
 def read_version(connection: sqlite3.Connection) -> int:
@@ -58,6 +60,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
             database.execute(statement)
         for table, name, columns in _INDEXES:
             database.table(table).create_index(columns, name, if_not_exists=True)
+        database.execute(f"create index if not exists artifacts_unshown {UNSHOWN}")
         database.execute("insert into search (search, rank) values ('hashsize', ?)", (fts_rows.HASH_SIZE_BYTES,))
         # Last: a database without a version counts as empty.
         database.execute(f"pragma application_id = {VERSION}")

@@ -16,7 +16,7 @@ from lineage.documents.artifacts import LoadedDocument, load_stored_document
 from lineage.errors import FormatError, NotFoundError
 from lineage.index import ArtifactRow, SessionRow, TurnTexts, build_row, build_row_from_hash
 from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read_or_none
-from lineage.workspace.workspace import Workspace, describe_stale
+from lineage.workspace.workspace import Workspace, describe_stale, tolerate_outage
 
 MAX_CANDIDATES = 50
 MAX_SUB_AGENTS = 10_000
@@ -177,10 +177,23 @@ def read_local_status(documents: Documents) -> dict[str, Any]:
 
 
 def describe_unshown(ws: Workspace) -> str:
-    """Return how many sessions are kept and not shown, and what to type; "" for none."""
-    count = ws.index.count_unshown_sessions()
+    """Return how many sessions are kept and not shown, and what to type; "" for none, or while the index is away."""
+    count = 0
+    with tolerate_outage(ws):
+        count = ws.index.count_unshown_sessions()
     what = f"{pluralize(count, 'session')} in a temporary folder, or a test: kept, not shown in search and memory"
     return f"{what} → lineage sessions" if count else ""
+
+
+def describe_hidden(ws: Workspace, token: str) -> str:
+    """Return that a captured session is kept and not shown, and what to type; "" for any other."""
+    rows: list[SessionRow] = []
+    with tolerate_outage(ws):
+        rows = ws.index.list_sessions(None, reference=token, limit=1)
+    identities = [naming.Identity(row.agent_id, row.session_id, row.session_key) for row in rows]
+    if not any(naming.is_test_session(one, row.project) for one, row in zip(identities, rows, strict=True)):
+        return ""
+    return f"in a temporary folder, or a test: kept, not shown in search and memory → lineage show {token}"
 
 
 def read_status(ws: Workspace) -> dict[str, Any]:

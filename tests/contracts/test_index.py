@@ -82,6 +82,7 @@ def test_a_partial_session_shows_until_it_is_there_whole(index: Index, is_first:
         assert sorted(found(index, "apples")) == (["s-1", "s-2"] if is_first else [])
         index.upsert(whole if is_first else [other, *partial])
     assert (found(index, "apples"), found(index, "pears")) == (["s-2"], ["s-1"])
+    assert index.count_unshown_sessions() == 0
     stems = [entry.stem for entry in index.load_ledger("default", WINDOW).entries]
     assert sorted(stems) == sorted([whole[0].stem, other.stem])
 

@@ -56,13 +56,17 @@ def test_sessions_that_lineage_cannot_read_are_named_and_no_finding(lineage: Lin
 def test_sessions_in_temporary_folders_are_counted_and_no_finding(lineage: LineageCommand, folder: str) -> None:
     for number, project in enumerate((folder, folder, "/home/ada/demo")):
         talk = ("--session-id", f"s-{number}", "--transcript", "User: moor the boat\nAgent: It is moored.")
-        assert lineage("session-end", "--harness", "generic", "--project", project, *talk).code == 0
+        done = lineage("session-end", "--harness", "generic", "--project", project, *talk)
+        hidden = "in a temporary folder, or a test: kept, not shown in search and memory → lineage show "
+        assert (done.code, hidden in done.out) == (0, project == folder)
     line = "2 sessions in a temporary folder, or a test: kept, not shown in search and memory → lineage sessions"
     done = lineage("doctor")
     assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
     assert f"not shown  {line}" in lineage("status").out
     assert folder in lineage("sessions").out
-    assert line in lineage("search", "quokka").out.splitlines()
+    for words in (("search", "quokka"), ("search", "boat"), ("sweep",), ("import", "codex")):
+        assert line in lineage(*words).out.splitlines(), words
+    assert line in lineage("context").err.splitlines()
 
 
 def test_installed_hooks_and_their_last_event_are_shown(lineage: LineageCommand, home: Path) -> None:

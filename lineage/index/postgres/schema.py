@@ -9,8 +9,9 @@ from lineage.errors import IndexUnavailable
 from lineage.index import books, tool_runs
 from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
+from lineage.index.schema import UNSHOWN
 
-VERSION = 8
+VERSION = 9
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -43,6 +44,7 @@ _STATEMENTS = (
     "create index on artifacts (agent_id, membership_ts)",
     "create index on artifacts (session_token)",
     "create index on artifacts (parent_token)",
+    f"create index {UNSHOWN}",
     "create index on artifacts (project_key, project)",
     f"create table search (id bigint primary key, title {_TEXT}, sentence {_TEXT}, body {_TEXT}, turns {_TEXT},"
     " terms tsvector not null, words integer not null)",
