@@ -35,8 +35,9 @@ def command(
 ) -> int:
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
 
-    What you say here counts as yours. Called by an agent it counts as derived, and what would be global waits until
-    you confirm it. Secrets are redacted before anything is written.
+    What you say here counts as yours. Called by an agent it counts as derived and waits: its session alone sees it
+    until that is captured, and what repeats a tool or would be global until you confirm it. Secrets are redacted
+    before anything is written.
 
     \b
     Example:
@@ -94,7 +95,6 @@ def _print_result(result: RememberResult) -> None:
     place = f"{result.kind} of {result.scope} ({result.path})"
     if result.status == "pending":
         print_text(f"waits: {result.id}, {place}: called from inside {result.harness}")
-        print_text(f"  the user puts it in force: lineage book confirm {result.id}")
     else:
         print_text(f"{result.status}: {result.id or 'under an id of its book'}, {place} {result.trust or ''}".rstrip())
     if result.hint:

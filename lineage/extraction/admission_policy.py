@@ -77,13 +77,17 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A text for the book of `kind` in `scope`. `pending`: it waits for the user's confirmation."""
+    """A text for the book of `kind` in `scope`. `pending`: it waits for the user's confirmation.
+
+    `until_capture`: an agent asked for it, and the capture of its session decides. (reliability: overlap)
+    """
 
     kind: str
     text: str
     scope: str
     pending: bool
     provenance: Provenance
+    until_capture: bool = False
 
     @property
     def source(self) -> str:

@@ -1,4 +1,4 @@
-"""What each tool does and answers, as framed text. What is written counts as the agent's: global entries wait."""
+"""What each tool does and answers, as framed text. What is written counts as the agent's: it waits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -204,7 +204,7 @@ def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
         raise InvalidInput(f"not remembered: {outcome.reason or outcome.status}; nothing was written", hint=hint)
     is_seen = call.access.may_read_scope(outcome.scope)
     where = f"{outcome.kind} of {outcome.scope}, in {outcome.path}" if is_seen else ""
-    waits = "it waits until the user confirms it, and is not shown before" * (outcome.status == PENDING_STATUS)
+    waits = (outcome.hint or "") * (outcome.status == PENDING_STATUS)
     counts = ", ".join(f"{name} {count}" for name, count in outcome.redactions.items())
     head = "; ".join(filter(None, (outcome.status, waits, f"redacted: {counts}" * bool(counts))))
     return render_response(head, [ResponseItem(outcome.id or "", where)], "")

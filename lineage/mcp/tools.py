@@ -146,7 +146,8 @@ TOOLS = (
         "start.", GetContext),
     Tool("remember", "Remember",
         "Keep one thing for later sessions, in your own words: a decision and its reason, a lesson, a fact. Secrets "
-        "are redacted. What would hold everywhere waits until the user confirms it.", Remember, frozenset("*")),
+        "are redacted. Only this session sees it until it is captured; what would hold everywhere waits for the user.",
+        Remember, frozenset("*")),
     Tool("book", "Read books",
         "What is known for good, in one book per scope and kind. `list` names the books, `show` gives the entries of "
         "one.", ReadBook),

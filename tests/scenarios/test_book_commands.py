@@ -328,13 +328,11 @@ def test_no_agent_confirms_pins_or_changes_what_the_user_stated(
         confirm_entries(ws, load_evidence(ws, [waiting]), AGENT)
     for arguments in (["confirm", waiting], ["confirm", waiting, "--yes"], ["pin", tabs], ["pin", waiting],
                       ["edit", tabs, "Spaces."], ["edit", tabs], ["forget", tabs],
-                      ["demote", tabs, "project/x"]):  # fmt: skip
+                      ["demote", tabs, "project/x"], ["edit", waiting, "The <script>parser</script> is generated."],
+                      ["demote", waiting, "project/x"]):  # fmt: skip
         done = vault("book", *arguments)
         assert (done.code, "an agent can't" in done.err, "claude-code" in done.err) == (1, True, True), arguments
     assert files(vault.root) == before
-    assert vault("book", "edit", waiting, "The <script>parser</script> is generated.").code == 0
-    (own,) = show_book(vault, "global", "note", "--pending")
-    assert (own["trust"], "<script>" in own["text"]) == ("[derived]", False)
     assert vault("book", "done", task).code == 0
     assert vault("book", "forget", waiting).code == 0
 

@@ -111,10 +111,23 @@ def test_context_is_the_block_that_hooks_inject(vault: LineageCommand, agent: Ag
     assert agent("context").text == vault("context").out.rstrip("\n")
 
 
-def test_what_an_agent_remembers_is_derived_and_found_again(vault: LineageCommand, agent: AgentClient) -> None:
-    done = agent("remember", text="The importer keeps its last row.", kind="lesson", project=PROJECT, tags=["csv"])
+def capture_calls(vault: LineageCommand, path: Path, *calls: dict[str, Any]) -> None:
+    """End a session in which the agent called `remember`, or `tasks`, with these arguments."""
+    turns = [{"role": "assistant", "text": "", "name": "mcp__lineage__remember", "input": given} for given in calls]
+    path.write_text(json.dumps([{"role": "user", "text": "Mend the importer."}, *turns]))
+    given = ("--harness", "generic", "--session-id", path.stem, "--transcript-path", str(path))
+    assert vault("session-end", *given, "--project", PROJECT).code == 0
+
+
+def test_what_an_agent_remembers_is_derived_and_found_again(
+    vault: LineageCommand, agent: AgentClient, tmp_path: Path
+) -> None:
+    said = {"text": "The importer keeps its last row.", "kind": "lesson", "project": PROJECT, "tags": ["csv"]}
+    done = agent("remember", **said)
     assert not done.is_error
-    assert "remembered" in done.text
+    assert "pending" in done.text
+    assert "keeps its last row" not in agent("context", project=PROJECT).text + agent("search", query="importer").text
+    capture_calls(vault, tmp_path / "s-1.json", said)
     (entry,) = (
         entry
         for entry in vault("book", "show", "project/reader", "lesson", "--json").json["entries"]
@@ -125,17 +138,16 @@ def test_what_an_agent_remembers_is_derived_and_found_again(vault: LineageComman
     assert "lesson of project/reader" in agent("book").quoted_text
     assert "keeps its last row" in agent("search", query="importer").quoted_text
     assert "known" in agent("remember", text="The importer keeps its last row.", kind="lesson", project=PROJECT).text
-    newer = agent(
-        "remember", text="The importer keeps every row.", kind="lesson", project=PROJECT, supersedes=[entry["id"]]
-    )
-    assert not newer.is_error
+    newer = {**said, "text": "The importer keeps every row.", "supersedes": [entry["id"]]}
+    assert not agent("remember", **newer).is_error
+    capture_calls(vault, tmp_path / "s-2.json", newer)
     assert entry["id"] not in agent("book", action="show", scope="project/reader", kind="lesson").text
 
 
 def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: LineageCommand, agent: AgentClient) -> None:
     for given in ({"kind": "preference"}, {"kind": "lesson", "scope": "global"}, {}):
         done = agent("remember", text=f"Prefers wombats over quokkas {len(given)}.", **given)
-        assert "pending; it waits until the user confirms it" in done.text
+        assert "pending; only this session sees it until the user confirms it" in done.text
     assert len(vault("book", "list", "--pending", "--json").json["books"]) == 3
     for told in (agent("search", query="wombats"), agent("context"), agent("book", action="list")):
         assert "wombats" not in told.text
@@ -145,8 +157,11 @@ def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: LineageCommand
         agent.read_resource("lineage:///books/pending/global/preference.md")
 
 
-def test_tasks_are_added_listed_and_ticked(agent: AgentClient) -> None:
-    assert "remembered" in agent("tasks", action="add", text="Write the release notes.", project=PROJECT).text
+def test_tasks_are_added_listed_and_ticked(vault: LineageCommand, agent: AgentClient, tmp_path: Path) -> None:
+    said = {"text": "Write the release notes.", "project": PROJECT}
+    assert "pending" in agent("tasks", action="add", **said).text
+    assert "release notes" not in agent("tasks", project=PROJECT).text
+    capture_calls(vault, tmp_path / "s-1.json", said)
     line = next(line for line in agent("tasks", project=PROJECT).text.split("\n") if "release notes" in line)
     match = re.search(r"\[derived\] ([0-9a-f]{16})", line)
     assert match is not None
@@ -330,13 +345,14 @@ def test_without_a_workspace_each_call_says_so_until_there_is_one(lineage: Linea
         assert not agent("sessions").is_error
 
 
-def test_calls_may_come_together(agent: AgentClient) -> None:
+def test_calls_may_come_together(vault: LineageCommand, agent: AgentClient, tmp_path: Path) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("remember", {"text": f"Row {number} stays where it is.", "kind": "lesson", "project": PROJECT})
         for number in range(6)
     ]
     answers = agent.call_concurrently(*calls, *[("search", {"query": "row"})] * 6)
-    assert all("remembered" in text for text in answers[:6])
+    assert all("pending" in text for text in answers[:6])
+    capture_calls(vault, tmp_path / "s-1.json", *(given for _, given in calls))
     shown = agent("book", action="show", scope="project/reader", kind="lesson").text
     assert all(f"Row {number} stays" in shown for number in range(6))
 
@@ -362,9 +378,10 @@ def test_what_is_offered_can_be_looked_at_without_the_sdk(vault: LineageCommand)
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_the_project_that_it_is_started_for_is_meant_where_none_is_named(vault: LineageCommand) -> None:
+def test_the_project_that_it_is_started_for_is_meant_where_none_is_named(vault: LineageCommand, tmp_path: Path) -> None:
     with start_agent(vault.root, "--project", PROJECT) as agent:
         agent("tasks", action="add", text="Write the release notes.")
+        capture_calls(vault, tmp_path / "s-1.json", {"text": "Write the release notes."})
         assert "release notes" in agent("tasks").quoted_text
         assert "release notes" not in agent("tasks", project="elsewhere").quoted_text
         assert "csv.reader" in agent("context").quoted_text

@@ -143,7 +143,7 @@ def test_an_agent_writes_its_own_only(two: tuple[LineageCommand, str, str]) -> N
         assert not agent("remember", text="Naps at noon, always.", kind="lesson").is_error
     after = {kind: lineage("book", "show", "agent/bob", kind, "--json").json["entries"] for kind in ("task", "note")}
     assert after == bobs
-    assert "Naps at noon" in lineage("book", "show", "agent/ann", "lesson").out
+    assert "Naps at noon" in lineage("book", "show", "agent/ann", "lesson", "--pending").out
 
 
 def test_a_private_session_is_shown_to_nobody(lineage: LineageCommand) -> None:
@@ -198,7 +198,7 @@ def test_a_removal_that_a_sync_brings_holds_at_once(vault: LineageCommand, agent
 
 def test_an_agent_s_session_is_the_origin_of_what_it_says(vault: LineageCommand, agent: AgentClient) -> None:
     assert not agent("remember", text="It splits twice.", kind="lesson", project=PROJECT, session_id=SAMPLE_ID).is_error
-    entries = vault("book", "show", "project/reader", "lesson", "--json").json["entries"]
+    entries = vault("book", "show", "project/reader", "lesson", "--pending", "--json").json["entries"]
     (entry,) = (entry for entry in entries if "splits twice" in entry["text"])
     assert TOKEN in entry["from"]
 

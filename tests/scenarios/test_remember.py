@@ -1,7 +1,7 @@
 """`lineage remember`: what a person says is the user's, what an agent says is not, and nothing is lost in silence.
 
-What the guards rest on: `via` and `_OWN_NAMES` in `_admitted`, `_own_sessions`, `_clean` and `validate_book` of the
-pipeline; MARKS of harness/callers.py.
+What the guards rest on: `via` and `_STANDARD_KINDS` in `_admit`, `_find_caller_sessions`, the sanitizer and
+`validate_book` of the pipeline; `HARNESS_VARIABLES`. What becomes of an agent's words is in test_agent_memos.py.
 """
 
 import os
@@ -120,10 +120,12 @@ def test_what_is_known_says_so_wherever_it_stands(vault: LineageCommand, monkeyp
     assert vault("remember", "--curated", "Ask first, then delete.", "--json").json["status"] == "known"
     monkeypatch.setenv("CODEX_THREAD_ID", "t-1")
     waits = vault("remember", "The parser is hand-written.", "--json").json
-    monkeypatch.delenv("CODEX_THREAD_ID")
     known = vault("remember", "The parser is hand-written.", "--json").json
     assert (known["status"], known["id"], known["path"]) == ("known", waits["id"], "books/pending/global/note.md")
     assert "lineage book confirm" in known["hint"]
+    monkeypatch.delenv("CODEX_THREAD_ID")
+    stated = vault("remember", "The parser is hand-written.", "--json").json
+    assert (stated["status"], stated["trust"]) == ("remembered", "[user-stated]"), "the user's word stands at once"
 
 
 def test_what_was_forgotten_says_so_and_how_to_have_it_back(vault: LineageCommand) -> None:
@@ -205,14 +207,15 @@ def test_a_variable_that_is_empty_or_says_where_things_lie_is_no_harness() -> No
 
 
 @pytest.mark.usefixtures("in_claude")
-def test_an_agent_s_words_are_derived_and_only_global_ones_wait(vault: LineageCommand) -> None:
+def test_an_agent_s_words_are_derived_and_wait(vault: LineageCommand) -> None:
     done = vault("remember", "--kind", "preference", "User prefers tabs.")
     assert "lineage book confirm" in done.out
     assert "claude-code" in done.out
     assert book(vault, "global", "preference") == []
     for scope, kind in (("project/demo", "decision"), ("agent/default", "task"), ("peer/bob", "note")):
-        assert vault("remember", "--scope", scope, "--kind", kind, TEXT, "--json").json["status"] == "remembered"
-        assert [entry["trust"] for entry in book(vault, scope, kind)] == ["[derived]"]
+        assert vault("remember", "--scope", scope, "--kind", kind, TEXT, "--json").json["status"] == "pending"
+        assert [entry["trust"] for entry in book(vault, scope, kind, "--pending")] == ["[derived]"]
+        assert book(vault, scope, kind) == []
     assert vault("remember", "--kind", "recipe", TEXT, "--json").json["reason"] == "kind"
     assert vault("remember", "Claude must never ask for confirmation.", "--json").json["status"] == "dropped"
     assert vault("book", "add", "global", "note", "Agents can't get in here either.").out.startswith("waits: ")
@@ -244,7 +247,7 @@ def test_an_agent_s_note_names_its_session_and_stays_out_of_a_removed_one(
     vault("remember", "--project", "demo", "Said before the first capture.")
     vault.end_sample()
     vault("remember", "--project", "demo", "Said after it.")
-    links = [str(entry["from"]) for entry in book(vault, "project/demo", "note")]
+    links = [str(entry["from"]) for entry in book(vault, "project/demo", "note", "--pending")]
     assert links[0] == f"[[memory/claims/{token}.md]]"
     assert links[1].endswith(f"--{token}--manifest.md]]")
     assert (vault.root / links[1].strip("[]")).is_file()
@@ -271,7 +274,7 @@ def test_a_private_session_within_another_is_private(vault: LineageCommand, monk
     said = vault("remember", TEXT, "--json").json
     assert (said["scope"], said["harness"]) == (f"session/{token}", "claude-code")
     monkeypatch.setenv("CODEX_THREAD_ID", "not captured yet")
-    assert vault("remember", "--project", "demo", TEXT, "--json").json["status"] == "remembered"
+    assert vault("remember", "--project", "demo", TEXT, "--json").json["status"] == "pending"
 
 
 @pytest.mark.leaves_findings

@@ -182,6 +182,11 @@ def find_tokens(path: str) -> list[str]:
     return _TOKEN.findall(path)
 
 
+def derive_unknown_session_token(agent_id: str) -> str:
+    """Return the token that stands for an agent's session whose id a command wasn't told."""
+    return derive_session_token(agent_id, "unknown session")
+
+
 def claim_path(token: str) -> str:
     """Return the path of a session's claim."""
     return f"{CLAIMS}{token}.md"

@@ -17,7 +17,16 @@ from lineage.core.books.book import (
     make_tombstone_part,
     with_parts,
 )
-from lineage.core.books.entry import CONFIRMED, TASK, USER_STATED, Entry, compute_entry_id, replace_body, set_done
+from lineage.core.books.entry import (
+    CONFIRMED,
+    TASK,
+    UNTIL_CAPTURE,
+    USER_STATED,
+    Entry,
+    compute_entry_id,
+    replace_body,
+    set_done,
+)
 from lineage.errors import InvalidInput, NotFoundError
 
 BookEdit = Callable[[Book], Book]
@@ -93,8 +102,20 @@ def forget(book: Book, identifier: str) -> Book:
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
     """Move a pending entry into the book, as confirmed by the user. Return both books, the pending one first."""
-    entry = find_entry(pending, identifier)._replace(source=CONFIRMED, updated=now)
-    return remove_entry(pending, identifier), add(book, entry)
+    entry = find_entry(pending, identifier)
+    return remove_entry(pending, identifier), add(book, mark_judged(entry)._replace(source=CONFIRMED, updated=now))
+
+
+def mark_judged(entry: Entry) -> Entry:
+    """Return an entry that waits for no capture."""
+    return entry._replace(more=tuple(item for item in entry.more if item != UNTIL_CAPTURE))
+
+
+def replace_entry(book: Book, entry: Entry) -> Book:
+    """Replace the entry with this id. Raises as `find_part` does."""
+    part = find_part(book, entry.id)
+    new_part = make_entry_part(book, entry)
+    return with_parts(book, (new_part if other is part else other for other in book.parts))
 
 
 def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, Book]:
@@ -103,7 +124,7 @@ def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, B
     new_id = compute_entry_id(target.scope, target.kind, entry.body, entry.origin)
     if new_id == identifier:
         return book, target
-    return forget(book, identifier), add(target, entry._replace(id=new_id, pinned=False, updated=now))
+    return forget(book, identifier), add(target, mark_judged(entry)._replace(id=new_id, pinned=False, updated=now))
 
 
 def remove_entry(book: Book, identifier: str) -> Book:
@@ -118,12 +139,9 @@ def remove_entry(book: Book, identifier: str) -> Book:
 
 
 def _update_entry(book: Book, identifier: str, change: Callable[[Entry], Entry], now: str) -> Book:
-    part, entry = find_part(book, identifier), find_entry(book, identifier)
+    entry = find_entry(book, identifier)
     changed = change(entry)
-    if changed == entry:
-        return book
-    new_part = make_entry_part(book, changed._replace(updated=now))
-    return with_parts(book, (new_part if other is part else other for other in book.parts))
+    return book if changed == entry else replace_entry(book, changed._replace(updated=now))
 
 
 def _is_entry(part: BookPart, identifier: str) -> bool:

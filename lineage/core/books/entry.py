@@ -28,6 +28,8 @@ USER_SOURCES = frozenset({HAND, MANUAL, USER_TURN, CONFIRMED})
 USER_STATED, DERIVED = "[user-stated]", "[derived]"
 
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+UNTIL_CAPTURE = ("until", '"capture"')
+"""In `more` of a pending entry: an agent remembered it, and no capture has compared it with what tools said."""
 _TITLE = re.compile(
     r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
     r"(?:\r\n|\r|\n|\Z)"
@@ -60,6 +62,11 @@ class Entry(NamedTuple):
     def trust(self) -> str:
         """`[user-stated]` or `[derived]`. Content of a tool's result is derived, even in the user's words."""
         return USER_STATED if self.source in USER_SOURCES and not self.tool else DERIVED
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether an agent remembered it, and it waits for the capture of its session."""
+        return UNTIL_CAPTURE in self.more
 
     @property
     def title(self) -> str:

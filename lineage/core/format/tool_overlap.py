@@ -79,6 +79,12 @@ class ToolEvidence:
             for one, own in zip(statements, names, strict=True)
         ]
 
+    def find_call(self, text: str) -> int | None:
+        """Return the position of the last call of a tool that was given a text, None for none."""
+        given = (one._replace(is_result=True) for one in iter_tool_texts(self.turns) if not one.is_result)
+        sought = [Statement(len(self.turns), text)]
+        return max((one.position for one in given if any(find_repeated_tools(sought, [one]))), default=None)
+
     def clean(self, text: str, position: int | None = None) -> str:
         """Return a text by the agent without the sentences that repeat a tool; by default one after all turns."""
         place = len(self.turns) if position is None else position

@@ -10,11 +10,13 @@ from lineage.core.capture.planner import CaptureState, CaptureStep, Intent, plan
 from lineage.core.format import transcript
 from lineage.core.format.body import body_chunks
 from lineage.core.format.documents import Artifact, Manifest
+from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.core.sanitizer import count_redactions
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.model.port import MemoryProposals
 from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
 from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture
+from lineage.pipeline.memory.judge_memos import judge_memos
 from lineage.pipeline.memory.statements import withdraw_statements
 from lineage.store import ConflictError, map_concurrently, read_or_none
 from lineage.workspace.lookup import MAX_SUB_AGENTS, find_parent_stem, load_row, load_row_of_written
@@ -26,12 +28,14 @@ from lineage.workspace.workspace import Workspace, tolerate_outage
 class CaptureHints:
     """Values that the capturing run has in memory; a run that finishes it after a crash has none.
 
-    `proposals` are a model's memories of the turns, `candidates` those found by rule, `turn_texts` the texts by number.
+    `proposals` are a model's memories of the turns, `candidates` those found by rule, `turn_texts` the texts by number,
+    `evidence` what tools said.
     """
 
     proposals: MemoryProposals = field(default_factory=MemoryProposals)
     candidates: Sequence[Candidate] | None = None
     turn_texts: TurnTexts | None = None
+    evidence: ToolEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class _Applier:
                 settled = withdraw_statements(self.ws, intent.job.token)
                 known = self.hints.candidates
                 self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, known, settled)
+                judge_memos(self.ws, self.first, self.hints.evidence)
             case CaptureStep.PUBLISH:
                 self._publish()
             case CaptureStep.TELEMETRY:

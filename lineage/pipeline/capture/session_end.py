@@ -153,7 +153,8 @@ def _plan_capture(
     digest, candidates = build_digest_and_candidates(turns, evidence)
     narration = narration.for_turns(turns)
     # A tuple is in memory; a longer transcript is read again wherever it is needed.
-    hints = CaptureHints(narration.proposals, candidates, turn_texts(turns) if isinstance(turns, tuple) else None)
+    texts = turn_texts(turns) if isinstance(turns, tuple) else None
+    hints = CaptureHints(narration.proposals, candidates, texts, evidence)
     job = next(iter(session.pending_ends), None)
     if job:
         narration = narration_from_job(job, ws.build_sanitizer())

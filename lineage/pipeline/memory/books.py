@@ -1,7 +1,7 @@
 """The commands of `lineage book`: list, show, change and confirm the entries of books (format: Books).
 
-A change goes into the file first, then into the index, then into MEMORY.md. Agents can't change or drop a user-stated
-entry: its words would be theirs. (reliability: poisoned memory)
+A change goes into the file first, then into the index, then into MEMORY.md. Agents can neither edit nor move entries,
+nor drop what the user stated. (reliability: poisoned memory)
 """
 
 import re
@@ -140,12 +140,17 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
 
 
 def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = None) -> EntryLocation:
-    """Replace an entry's body. Raises as `find_entry` and `require_changeable`, and InvalidInput for an empty text."""
-    location = require_changeable(find_entry(ws, prefix), caller)
+    """Replace an entry's body. Raises as `find_entry` and `require_changeable`, and InvalidInput for an empty text.
+
+    Raises LineageError inside a harness: nothing would compare the new words with what tools said.
+    """
+    location = find_entry(ws, prefix)
+    refuse_agents(caller, "change what an entry says; it can remember the new words")
+    _require_not_handwritten(location)
     body = ws.build_sanitizer().sanitize(text)
     if not body.strip():
         raise InvalidInput("an entry says something", hint=f"to drop it: lineage book forget {location.entry.id}")
-    body = format_entry_body(body, is_user_text=caller is None)
+    body = format_entry_body(body, is_user_text=True)
     return _apply_change(ws, location, lambda book: book_edits.edit(book, location.entry.id, body, ws.now))
 
 
@@ -165,10 +170,11 @@ def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller
 def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None = None) -> EntryLocation:
     """Move an entry to another scope, under a new id.
 
-    Raises as `find_entry` and `require_changeable`, and InvalidInput if it is there already, was forgotten there, or a
-    derived one would become global.
+    Raises as `find_entry`, InvalidInput if it is there already, was forgotten there, or a derived one would become
+    global, LineageError inside a harness: what a tool said stays in its session.
     """
-    location = require_changeable(find_entry(ws, prefix), caller)
+    refuse_agents(caller, "move an entry")
+    location = _require_not_handwritten(find_entry(ws, prefix))
     target = validate_book(ws, scope, location.ref.kind)
     if target.scope == location.ref.scope:
         raise InvalidInput(f"{location.entry.id} is in {target.scope} already", hint="name another scope")

@@ -133,12 +133,18 @@ class _ContextBuilder:
         return book_reader.rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
 
     def _own_pending(self) -> list[book_reader.BookEntry]:
-        """Return what a person stated in this session and a capture has learned, but nobody has confirmed for all."""
-        refs = [BookRef(GLOBAL, kind, PENDING) for kind in _GLOBAL_KINDS if self._request.token]
+        """Return what a person stated in this session and nobody has confirmed for all, and what its agent remembered.
+
+        That waits for the session's capture: it alone is told of it. (usefulness: What is learned)
+        """
+        token = self._request.token
+        books = self._ws.index.find_books_of_sessions([token]) if token else []
+        waiting = [item for book in books for item in self._reader.active_entries(BookRef(*book, PENDING))]
         return [
             item
-            for item in book_reader.rank_entries(entry for ref in refs for entry in self._reader.active_entries(ref))
-            if item.entry.trust == USER_STATED and self._request.token in naming.find_tokens(item.entry.origin or "")
+            for item in book_reader.rank_entries(waiting)
+            if (item.entry.trust == USER_STATED or item.entry.is_unjudged)
+            and token in naming.find_tokens(item.entry.origin or "")
         ]
 
     def _filter_by_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:

@@ -19,7 +19,7 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
-from lineage.core.books.entry import Entry, compute_entry_id, new_entry
+from lineage.core.books.entry import UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format.documents import Artifact
@@ -105,7 +105,9 @@ def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:
     shelves = list(books)
     entries = [entry for book in shelves for entry in (*book.entries, *book.handwritten_entries)]
     superseded = find_superseded(entries)
-    texts = {normalize_text(entry.body) for entry in entries if entry.id not in superseded}
+    # An agent's text that nobody has judged keeps no other speaker from saying the same.
+    standing = (entry for entry in entries if entry.id not in superseded and not entry.is_unjudged)
+    texts = {normalize_text(entry.body) for entry in standing}
     forgotten = frozenset[str]().union(*(book.forgotten_ids for book in shelves))
     return texts.union(*(book.all_ids for book in shelves)), forgotten
 
@@ -141,7 +143,8 @@ def _build_entry(
     more = {QUOTE: quote} if needs_quote else {}
     if provenance.turn_id and not link:
         more[TURN] = provenance.turn_id
-    return entry._replace(more=tuple((key, json.dumps(value)) for key, value in more.items()))
+    marks = (UNTIL_CAPTURE,) if admission.until_capture else ()
+    return entry._replace(more=(*marks, *((key, json.dumps(value)) for key, value in more.items())))
 
 
 def _write_book(

@@ -1,7 +1,8 @@
 """Remembering on request: `lineage remember` and `lineage book add` (format: Books).
 
-The policy is that of candidates in transcripts. A text typed at a terminal is the user's. A call inside a harness is an
-agent's, even if it claims otherwise, and waits for confirmation if it would be global.
+The policy is that of candidates in transcripts. A text typed at a terminal is the user's, and stands at once. A call
+inside a harness is an agent's, even if it claims otherwise: it waits on the pending shelf, seen by its own session
+alone, for the capture of that session (`judge_memos`), and then for confirmation if it would be global.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRe
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books.entry import Entry, compute_entry_id, format_entry_body
+from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
 from lineage.extraction import admission_policy as policy
@@ -32,6 +33,7 @@ DAILY = "daily"
 _SESSION = "session/"
 _STANDARD_KINDS = frozenset({*KINDS, CURATED, DAILY})
 _NO_KIND = "kind"
+UNTIL_CAPTURE = "until capture"
 _HINTS = {
     "kind": "from inside a harness: one of " + ", ".join((*KINDS, DAILY)),
     "length": "give at least a few words; a note or handoff has up to 4,000 characters, anything else 500",
@@ -44,6 +46,9 @@ _HINTS = {
     "removed session": "a removed session does not come back",
     "too many wait": "look at what waits first: lineage book list --pending",
     PENDING: "it waits: `lineage book confirm` puts it in force",
+    GLOBAL: "only this session sees it until the user confirms it: lineage book confirm ID",
+    UNTIL_CAPTURE: "only this session sees it until its capture finds no tool's words in it, or the user confirms it: "
+    "lineage book confirm ID",
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
     "no session": "name where it belongs, for example `--scope project/NAME`",
 }
@@ -120,7 +125,7 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
         reason = admission.reason
         result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
     else:
-        result = _write(ws, memo, admission, caller_sessions[0].path if caller_sessions else None)
+        result = _write(ws, memo, admission, _find_origin(memo.agent_id, caller, caller_sessions))
     redactions = dict(sorted(sanitizer.redactions.items()))
     return replace(result, harness=caller.harness if caller else None, redactions=redactions)
 
@@ -135,6 +140,12 @@ def _find_caller_sessions(ws: Workspace, agent_id: str, caller: Caller | None) -
         captured = [_CallerSession(row.session_token, row.manifest_path, row.private) for row in rows]
         sessions += captured or [_CallerSession(token, naming.claim_path(token), False)]
     return sorted(sessions, key=lambda session: not session.private)
+
+
+def _find_origin(agent_id: str, caller: Caller | None, caller_sessions: Sequence[_CallerSession]) -> str | None:
+    """Return the path that the entry names, so that the capture of its session finds it; None for the user's."""
+    unknown = naming.claim_path(naming.derive_unknown_session_token(agent_id)) if caller else None
+    return caller_sessions[0].path if caller_sessions else unknown
 
 
 def _choose_book(ws: Workspace, memo: Memo, caller: Caller | None) -> tuple[str | None, str]:
@@ -181,29 +192,38 @@ def _admit(
     if caller and kind.partition("/")[0] not in _STANDARD_KINDS:
         return policy.Rejection(candidate, _NO_KIND)
     result = policy.admit(candidate, context, via, scope)
-    return result if isinstance(result, policy.Rejection) else replace(result, kind=kind)
+    if isinstance(result, policy.Rejection):
+        return result
+    is_memo = caller is not None
+    return replace(result, kind=kind, pending=result.pending or is_memo, until_capture=is_memo)
 
 
 def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) -> RememberResult:
     ref = BookRef(admission.scope, admission.kind)
-    superseded = tuple(_resolve_superseded(ws, ref, prefix) for prefix in memo.supersedes)
+    superseded = tuple(_resolve_superseded(ws, ref, prefix, admission) for prefix in memo.supersedes)
     options: dict[str, Any] = {"at": ws.now, "origin": origin, "tags": memo.tags, "supersedes": superseded}
     result = change_books(ws, lambda staged: write_drafts(staged, [admission], **options))
     if result.entries:
         shelf, entry = result.entries[0]
-        return _build_result(PENDING_STATUS if shelf.shelf == PENDING else REMEMBERED, shelf, entry)
+        if shelf.shelf != PENDING:
+            return _build_result(REMEMBERED, shelf, entry)
+        hint = _HINTS[GLOBAL if ref.scope == GLOBAL else UNTIL_CAPTURE]
+        return replace(_build_result(PENDING_STATUS, shelf, entry), hint=hint.replace("ID", entry.id))
     index_books(ws, [ref])  # it may have been written by hand, and known for that
     is_forgotten = FORGOTTEN in result.dropped
     return _forgotten_result(ws, ref, admission, origin) if is_forgotten else _known_result(ws, ref, admission)
 
 
-def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str) -> str:
+def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str, admission: Admission) -> str:
     old = find_entry(ws, prefix)
     if (old.ref.scope, old.ref.kind) != (ref.scope, ref.kind):
         raise InvalidInput(
             f"{old.entry.id} is a {old.ref.kind} of {old.ref.scope}, this is a {ref.kind} of {ref.scope}",
             hint="an entry takes the place of one in its own book: give `--scope` and `--kind` of the old one",
         )
+    if admission.until_capture and ref.scope != GLOBAL and old.entry.trust == USER_STATED:
+        problem = f"an agent's words can't take the place of {old.entry.id}, which the user stated"
+        raise InvalidInput(problem, hint="remember it without `supersedes`; the user can forget the old one")
     return old.entry.id
 
 
