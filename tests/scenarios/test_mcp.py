@@ -395,7 +395,7 @@ def test_the_handbook_s_settings_start_it(vault: LineageCommand) -> None:
     servers = [*(setting["mcpServers"]["lineage"] for setting in settings), codex["mcp_servers"]["lineage"]]
     lines = [shlex.split(line) for line in re.findall(r"-- (lineage .*? mcp)\b", page)]
     commands = [*([server["command"], *server["args"]] for server in servers), *lines]
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         assert command == ["lineage", "--workspace", "/home/ada/.agents", "mcp"]
     assert sorted(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == sorted(TOOLS)
