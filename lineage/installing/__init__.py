@@ -10,7 +10,8 @@
     status               the hooks on this machine, and problems with them
 
 **Backups.** lineage keeps the former content of a changed file beside it as `NAME.lineage-backup-N`. A backup goes once
-the file equals it again, as after uninstalling. One remains only if somebody else changed the file in between.
+the file equals it again, or once uninstalling leaves a file that holds every value and comment of them all: harnesses
+rewrite their settings. One remains only if somebody else took something out of the file in between.
 """
 
 from lineage.installing.commands import HookCommand

@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from dataclasses import replace as replace_fields
@@ -77,12 +77,34 @@ def read_toml_or_empty(path: Path) -> dict[str, Any]:
         return {}
 
 
-def replace(path: Path, before: bytes | None, after: bytes | None, *, last_digest: str | None) -> None:
+def parse_settings(path: Path, text: str) -> tuple[dict[str, Any], set[str]]:
+    """Return the values and the comments in the text of a settings file. Raise InvalidInput for a damaged one."""
+    if path.suffix == ".toml":
+        try:
+            lines = (line.strip() for line in text.splitlines())
+            return tomllib.loads(text.removeprefix("\ufeff")), {line for line in lines if "#" in line}
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"{path}: not TOML: {error}", hint="mend it") from error
+    document = parse_jsonc(text, str(path))
+    values = document.root.to_python() if document.root else None
+    comments = {text[start:end].strip() for start, end in document.comments}
+    return values if isinstance(values, dict) else {}, comments
+
+
+def replace(
+    path: Path,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    last_digest: str | None,
+    is_held: Callable[[bytes], bool] = lambda _: False,
+) -> None:
     """Change a file's bytes from `before` to `after` atomically and durably, or remove it (None). Its mode stays.
 
     The former content stays beside it as `NAME.lineage-backup-N`, unless lineage wrote it last (`last_digest`, a
-    SHA-256). A backup equal to the new content goes, so one remains only if somebody else changed the file in between,
-    or still had it open. Raise WorkspaceError if the file cannot be written, or is no longer `before`.
+    SHA-256). A backup equal to the new content goes, and all of them if `is_held` says of each that the file holds
+    it: some remain only if somebody else took something out in between, or still had the file open. Raise
+    WorkspaceError if the file cannot be written, or is no longer `before`.
     """
     with _translate_os_errors(path), _lock_folder(path.parent):
         _collect_abandoned(path)
@@ -91,11 +113,12 @@ def replace(path: Path, before: bytes | None, after: bytes | None, *, last_diges
             raise _ChangedError(path)
         backups = _read_backups(path)
         is_ours = before is not None and compute_digest(before) == last_digest
-        if before is not None and not is_ours and not {before, after} & set(backups.values()):
+        are_held = before is not None and all(map(is_held, (before, *backups.values())))
+        if before is not None and not (is_ours or are_held) and not {before, after} & set(backups.values()):
             _create_file(_name_backup(path), before, path)
         _replace_atomically(path, before, after)
         for backup, data in backups.items():
-            if data == after:
+            if data == after or are_held:
                 backup.unlink()
         # Without it, a crash could undo the renaming.
         _sync_folder(path.parent)

@@ -1,10 +1,13 @@
 """Installing and uninstalling: plan the changes as data, then apply them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from lineage.errors import LineageError
 from lineage.installing import config_files
 from lineage.installing.commands import HookCommand
 from lineage.installing.config_files import FileMarks, InstallRecord, compute_digest, parse_record
@@ -20,6 +23,8 @@ class FileChange:
     after: bytes | None
     marks: FileMarks | None
     old_marks: FileMarks | None
+    is_held: Callable[[bytes], bool] = lambda _: False
+    """Whether the file then holds all of a backup, so that the backup may go."""
 
     @property
     def diff(self) -> str:
@@ -73,7 +78,8 @@ def apply_changes(machine: HostMachine, changes: Iterable[FileChange]) -> None:
             _update_record(machine, change.path, replace(change.marks, folders=folders))
         if change.before != change.after:
             last_digest = change.old_marks.written if change.old_marks else None
-            config_files.replace(change.path, change.before, change.after, last_digest=last_digest)
+            replaced = partial(config_files.replace, change.path, change.before, change.after)
+            replaced(last_digest=last_digest, is_held=change.is_held)
         if change.marks is None:
             config_files.remove_folders(change.old_marks.folders if change.old_marks else ())
             _update_record(machine, change.path, None)
@@ -107,7 +113,31 @@ def _plan_file_uninstall(file: HookFile, record: InstallRecord) -> FileChange | 
         return None
     # An empty file that lineage did not make was there before, and stays.
     is_removed = result == "" != text and (old_marks is None or old_marks.file)
-    return FileChange(path, before, None if is_removed else result.encode(), None, old_marks)
+    if is_removed:
+        return FileChange(path, before, None, None, old_marks)
+    is_held = partial(_is_held, file=file, text=result)
+    return FileChange(path, before, result.encode(), None, old_marks, is_held)
+
+
+def _is_held(backup: bytes, *, file: HookFile, text: str) -> bool:
+    """Return whether a file's text holds every value and comment of a backup but lineage's entries.
+
+    A harness that rewrites its settings takes nothing out of them: only a person's own change is worth a backup.
+    """
+    try:
+        old = file.file_format.uninstall(config_files.decode_text(backup, "backup"), FileMarks(), "backup")
+        (values, comments), (held, held_comments) = (config_files.parse_settings(file.path, one) for one in (old, text))
+    except LineageError:
+        return False
+    return comments <= held_comments and _contains(held, values)
+
+
+def _contains(held: Any, values: Any) -> bool:
+    if isinstance(values, Mapping) and isinstance(held, Mapping):
+        return all(key in held and _contains(held[key], value) for key, value in values.items())
+    if isinstance(values, list) and isinstance(held, list):
+        return all(value in held for value in values)
+    return bool(values == held)
 
 
 def _update_record(machine: HostMachine, path: Path, marks: FileMarks | None) -> None:

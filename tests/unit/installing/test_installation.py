@@ -1,5 +1,6 @@
 """Whole installations in a home of their own: files, folders, backups, links, and what the record is for."""
 
+import json
 import os
 import stat
 import sys
@@ -129,6 +130,45 @@ def test_backups_stay_where_somebody_else_changed_the_file(machine: HostMachine)
     assert path.read_bytes() == before.replace(b'"x"', b'"y"')
     assert path.with_name("settings.json.lineage-backup-1").read_bytes() == before
     assert path.with_name("settings.json.lineage-backup-2").read_bytes() == by_hand
+
+
+def rewrite(path: Path, text: str) -> str:
+    """The text as a harness writes it that keeps no form: with a member of its own, and no word gone."""
+    if path.suffix == ".toml":
+        more = "" if "projects" in text else '\n[projects."/home/ada"]\ntrust_level = "trusted"\n'
+        return text.replace(" = ", "=") + more
+    return json.dumps({**json.loads(text), "theme": "dark"}, indent=8)
+
+
+@pytest.mark.parametrize(
+    ("harness", "name", "text"),
+    [
+        ("claude-code", ".claude/settings.json", '{"model": "x", "hooks": {"Stop": [{"hooks": []}]}}'),
+        ("gemini", ".gemini/settings.json", '{"security": {"auth": {"selectedType": "oauth"}}}'),
+        ("codex", ".codex/config.toml", 'model = "x"\n# mine\n[[hooks.Stop]]\nhooks = []\n'),
+    ],
+)
+def test_backups_go_where_the_harness_rewrote_its_file(
+    machine: HostMachine, harness: str, name: str, text: str
+) -> None:
+    path = machine.home / name
+    path.parent.mkdir()
+    path.write_text(text)
+    install(machine, harness)
+    path.write_text(rewrite(path, path.read_text()))
+    install(machine, harness, "/other")  # which makes one of the rewritten file
+    path.write_text(rewrite(path, path.read_text()))
+    uninstall(machine, harness)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_backup_stays_where_it_alone_has_a_comment(machine: HostMachine) -> None:
+    path = write_settings(machine)
+    before = path.read_bytes()
+    install(machine, "claude-code")
+    path.write_text(rewrite(path, path.read_text().replace("// mine", "")))
+    uninstall(machine, "claude-code")
+    assert path.with_name("settings.json.lineage-backup-1").read_bytes() == before
 
 
 def test_a_backup_that_is_there_is_never_overwritten(machine: HostMachine) -> None:
