@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, AT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import adapter
 from lineage.harness.jsonl import read_bytes
@@ -32,6 +32,13 @@ _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _BOOKKEEPING = re.compile(
     r"(?:\S*aider(?: |$)|Aider v|Main model: |Models?: |Weak model: |Editor model: |Git repo: |Repo-map: |Tokens: |"
     r"Cost: |Use /help )"
+)
+# What it says of itself and asks: no record of work. Test and lint results stay.
+_CHATTER = re.compile(
+    r".*\? \(Y\)es/\(N\)o|Added .+ to the chat|(?:Removed|Dropping) .+ from the chat|Dropping all files|"
+    r"VSCode terminal detected|Initial repo scan|Newer aider version|Update git |https://aider\.chat/|Did you mean |"
+    r"You can skip this check |Warning for |Restored previous conversation|Scraping http|Please answer |"
+    r"Warning: it's best to only add files"
 )
 _COMMAND = re.compile(r"/\w[\w-]* ")
 _LINT = "# Fix any errors below, if possible."
@@ -121,6 +128,7 @@ class _Reader(adapter.Collector):
     has_breaks: bool | None = None
     last_role: str = ""
     last_text: str = ""
+    dropped: int = 0
 
     def read_section(self, section: _Section, text: bytes) -> None:
         if section.has_preamble:
@@ -177,11 +185,16 @@ class _Reader(adapter.Collector):
         text = "\n".join(self.lines)
         text = strip_injections(text) if self.role == USER else text.strip("\n").rstrip()
         if text.strip():
-            self.buffer.append(Turn(SYSTEM, text, name="prompt") if self._is_echo(text) else Turn(self.role, text))
+            self._append(Turn(SYSTEM, text, name="prompt") if self._is_echo(text) else Turn(self.role, text))
             self.last_role, self.last_text = self.role, text
         elif self.lines:
             self.skip(adapter.NOTES)
         self.role, self.lines, self.fence = "", [], ""
+
+    def _append(self, turn: Turn) -> None:
+        # An id is made of a turn's place: it stays that of captures in which chatter was turns.
+        place = f"{AT}{len(self.buffer) + self.dropped + 1}" if self.dropped else None
+        self.buffer.append(turn._replace(source_id=place))
 
     def _is_echo(self, text: str) -> bool:
         """Return whether aider wrote a prompt: an answer handed to its editor, a command's words again, a blank."""
@@ -192,12 +205,15 @@ class _Reader(adapter.Collector):
         return is_handed_on or is_repeated or text == "<blank>" or text.startswith(_LINT)
 
     def _add_status(self, text: str) -> None:
-        """Add one of aider's own lines. Its settings are bookkeeping."""
+        """Add one of aider's own lines. Its settings and chatter are bookkeeping."""
         if model := _MODEL.match(text):
             self.note_model(model[1].rstrip(","))
         if not text or _BOOKKEEPING.match(text):
             self.skip(adapter.BOOKKEEPING)
         elif edit := _EDIT.fullmatch(text):
-            self.buffer.append(Turn(TOOL, text, name="edit", input=edit[1]))
+            self._append(Turn(TOOL, text, name="edit", input=edit[1]))
+        elif _CHATTER.match(text):
+            self.skip(adapter.BOOKKEEPING)
+            self.dropped += 1
         else:
-            self.buffer.append(Turn(TOOL, text, name="aider"))
+            self._append(Turn(TOOL, text, name="aider"))

@@ -11,6 +11,7 @@ the `max` in
 import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from lineage.core.base.times import shift_time
 from lineage.core.format import transcript
 from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import Rule, build_ruleset
+from lineage.harness import aider
 from lineage.pipeline.capture.session import CaptureResult
 from lineage.store import LocalStore
 from lineage.workspace.workspace import Workspace
@@ -243,6 +245,29 @@ class TestPrefixes:
         assert second.captured_at == shift_time(first.captured_at or "", milliseconds=1)
         assert texts(ws) == [["one", "two", "three"], ["four", "five", "six"]]
         assert end_session(at_time(ws, later(-30)), transcript=talk).status == "unchanged"
+
+
+@pytest.mark.parametrize("rules", [[], [Rule(id="silt", pattern="silts")]], ids=["same-rules", "other-rules"])
+def test_what_a_better_reader_leaves_out_makes_nothing_new(
+    tmp_path: Path, ws: Workspace, monkeypatch: pytest.MonkeyPatch, rules: list[Rule]
+) -> None:
+    """Aider's chatter was turns once: neither ids nor what is captured move, whatever redacts by then."""
+    path = tmp_path / ".aider.chat.history.md"
+    heading = "\n# aider chat started at 2026-10-02 09:00:00\n\n"
+    asked = "> Add a.py to the chat? (Y)es/(N)o [Yes]: y  \n\n> Added a.py to the chat  \n\n"
+    talk = f"#### It silts up  \n\nOne.\n\n{asked}#### Moor it  \n\nTwo.\n\n> Applied edit to a.py  \n\n{asked}"
+    path.write_text(heading + talk)
+    payload = {"harness": "aider", "transcript_path": str(path)}
+    session = next(aider.discover(path)).session or ""
+    with monkeypatch.context() as older:
+        older.setattr(aider, "_CHATTER", re.compile("(?!)"))
+        assert end_session(ws, session, **payload).turns == 9
+    ws = replace(ws, custom_rules=build_ruleset(rules)) if rules else ws
+    assert end_session(at_time(ws, later(1)), session, **payload).status == "unchanged"
+    path.write_text(heading + talk + asked + "#### And again  \n\n" + asked + "Three.\n\n> Two tests failed  \n")
+    assert end_session(at_time(ws, later(2)), session, **payload).turns == 3
+    assert texts(ws)[1] == ["And again", "Three.", "Two tests failed"]
+    assert end_session(at_time(ws, later(3)), session, **payload).status == "unchanged"
 
 
 def test_a_second_end_in_the_same_moment_moves_on_by_a_millisecond(ws: Workspace) -> None:

@@ -15,6 +15,8 @@ SYSTEM = "system"
 ROLES = (USER, ASSISTANT, TOOL, SYSTEM)
 SAID = "#said-"
 """In the `source_id` of turns that readers of format 1 didn't make of a record: no capture of theirs counts them."""
+AT = "#at-"
+"""Begins the `source_id` of a turn without a record's id, with its place among what earlier readers took for turns."""
 NO_NEWLINE = "\\ No newline at end of file"
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
 
@@ -135,6 +137,8 @@ def assign_ids(turns: Iterable[Turn], token: str) -> Iterator[Turn]:
     for number, turn in enumerate(turns, 1):
         source_id = turn.source_id or ""
         ordinal += SAID not in source_id
+        if source_id.startswith(AT):
+            ordinal, source_id = int(source_id.removeprefix(AT)), ""
         if not source_id or source_id.startswith(SAID):
             # Words that were newly found leave the ids of the turns behind them as they are.
             source_id = f"{token}\n{ordinal}{source_id}\n{turn.text.rstrip(chr(10))}"
@@ -186,12 +190,13 @@ def find_first_new(
     for position in range(len(turns) - 1, -1, -1):
         if turns[position].id == watermark.last:
             return position + 1
-    if not is_same_reading and turns and turns[0].source_id is None:
+    is_counted = not is_same_reading and not any((turn.source_id or "").startswith(AT) for turn in turns)
+    if is_counted and turns and turns[0].source_id is None:
         return min(watermark.turns, len(turns))
     places = {turn_id: place for place, turn_id in enumerate(captured_ids(), 1)}
     first = next((number for number in range(len(turns), 0, -1) if turns[number - 1].id in places), 0)
     behind = len(places) - (places[turns[first - 1].id] if first else 0)
-    while not is_same_reading and behind and first < len(turns) and turns[first].source_id is None:
+    while is_counted and behind and first < len(turns) and turns[first].source_id is None:
         first, behind = first + 1, behind - 1
     return first
 

@@ -226,6 +226,35 @@ def test_line_ends_and_damage_are_taken_as_they_come(tmp_path: Path) -> None:
     assert list_texts(first) == [(USER, "Fix it"), (ASSISTANT, "#### So:\nD\ufffdne.\u2028Really.")]
 
 
+CHATTER = (
+    "Add src/reader.py to the chat? (Y)es/(N)o/(D)on't ask again [Yes]: y",
+    "Added src/reader.py to the chat",
+    "Create new file? (Y)es/(N)o [Yes]: y",
+    "https://aider.chat/docs/troubleshooting/edit-errors.html",
+)
+
+
+def test_what_aider_asks_and_says_of_itself_is_no_turn_and_moves_no_id(reader: Reader) -> None:
+    """What captures hold keeps its id: they counted these lines, and a place is a part of an id."""
+    chatter = [f"> {line}  \n\n" for line in CHATTER]
+    plain = "> Two tests failed  \n\n"  # counts as a turn then and now
+    blocks = [
+        *chatter[:2],
+        "#### Fix it  \n\n",
+        chatter[2],
+        "Done.\n\n",
+        "> Applied edit to a.py  \n\n",
+        chatter[3],
+        plain,
+    ]
+    capture = reader("".join(blocks))
+    assert [turn.text for turn in capture.turns] == ["Fix it", "Done.", "Applied edit to a.py", "Two tests failed"]
+    assert capture.skipped == {"bookkeeping": 4}
+    before = reader("".join(plain if block in chatter else block for block in blocks))
+    ids = {turn.text: turn.id for turn in assign_ids(before.turns, "token")}
+    assert [turn.id for turn in assign_ids(capture.turns, "token")] == [ids[turn.text] for turn in capture.turns]
+
+
 # Growth
 
 
