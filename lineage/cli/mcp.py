@@ -33,7 +33,8 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
         raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
     from lineage.mcp.server import serve
 
-    serve(ServerConfig(root=root, agent_id=agent, project=project, caller=detect_caller() or DEFAULT_CALLER))
+    caller = detect_caller() or DEFAULT_CALLER
+    serve(ServerConfig(root=root, agent_id=agent, project=project, folder=str(Path.cwd()), caller=caller))
     return 0
 
 

@@ -1,6 +1,7 @@
 """`lineage search`."""
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from lineage.cli import options
 from lineage.cli.output import print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
 from lineage.index import Hit
-from lineage.pipeline.search.search import search
+from lineage.pipeline.search.found_passages import FoundPassage, load_passages
+from lineage.pipeline.search.search import SearchResult, search
 from lineage.workspace.lookup import describe_unshown
+from lineage.workspace.workspace import Workspace
 
 
 @options.command("search")
@@ -50,6 +53,9 @@ def command(
     Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
     sessions are searched, and what is nobody's own: global books, projects and peers.
 
+    `--json` gives each session's title and outcome, and as `passages` up to three that answer, of at most 900
+    characters, each with its file and turns; an entry is its own text.
+
     \b
     Example:
       lineage search "why did the parser drop the last line"
@@ -59,10 +65,16 @@ def command(
     text = " ".join(query)
     agent_id = None if agent == "all" or _names_agent(context, text) else agent
     find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
-    result, unshown = run_in_workspace(root, lambda ws: (find(ws, text), describe_unshown(ws)))
+
+    def run(ws: Workspace) -> tuple[SearchResult, str, list[tuple[FoundPassage, ...]]]:
+        result = find(ws, text)
+        return result, describe_unshown(ws), load_passages(ws, result.hits, text) if as_json else []
+
+    result, unshown, found = run_in_workspace(root, run)
     hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
     if as_json:
-        print_json({"query": text, "mode": result.mode, **notes, "results": [_hit_as_json(hit) for hit in hits]})
+        results = list(map(_hit_as_json, hits, found))
+        print_json({"query": text, "mode": result.mode, **notes, "results": results})
         return 0
     for note in result.notes:
         print_warning(f"note: {note}")
@@ -96,9 +108,11 @@ def _format_hit(hit: Hit) -> str:
     return "  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])
 
 
-def _hit_as_json(hit: Hit) -> dict[str, Any]:
+def _hit_as_json(hit: Hit, passages: Sequence[FoundPassage]) -> dict[str, Any]:
     entry, values = hit.entry, hit.as_json()
-    return values | {"snippet": strip_controls(values["snippet"])} | ({} if entry is None else entry.as_json())
+    shown = [one._replace(text=strip_controls(one.text)).as_json() for one in passages]
+    values |= {"snippet": strip_controls(values["snippet"]), "passages": shown}
+    return values | ({} if entry is None else entry.as_json())
 
 
 def _highlight(hit: Hit, *, colour: bool) -> str:

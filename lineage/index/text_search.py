@@ -30,7 +30,7 @@ ENTRY_KIND = "entry"
 _SCORED_PASSAGES = 4  # of a session; more would favour long ones
 _MIN_RANKED, _RANKED_PER_RESULT = 200, 20  # several passages make one result
 NO_LIMIT = -1  # all rows
-SNIPPET_WORDS = 24
+SNIPPET_WORDS = 60  # FTS5 takes 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class Hit:
 
     `turns` are the first and last turn of a transcript's passage, `title` and `outcome` those of the session, else
     None. An entry of a book has the kind `entry` and is in `entry`; its session is that of its origin, if any.
-    `of_tools`: the passage is what tools were given or gave, which has no vector.
+    `of_tools`: the passage is what tools were given or gave, which has no vector. `rows` are the numbers of the
+    session's best passages in the index, best first.
     """
 
     session_id: str | None
@@ -57,6 +58,7 @@ class Hit:
     turns: tuple[int, int] | None = None
     entry: EntryRow | None = None
     of_tools: bool = False
+    rows: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of the hit but its entry; its snippet without marks."""
@@ -74,13 +76,17 @@ class Hit:
 
 
 class RankedRow(NamedTuple):  # a search makes thousands
-    """A matching row. Rows with the same `key`, a session's token or an entry's number, make one result."""
+    """A matching row. Rows with the same `key`, a session's token or an entry's number, make one result.
+
+    `others` are the numbers of the result's next rows, best first.
+    """
 
     number: int
     score: float
     at: str
     path: str
     key: str
+    others: tuple[int, ...] = ()
 
     @property
     def of_tools(self) -> bool:
@@ -201,7 +207,8 @@ def _group_results(rows: Sequence[RankedRow], decay: float | None) -> list[Ranke
     results = []
     for group in by_key.values():
         score = sum(row.score * decay**place for place, row in enumerate(group[:_SCORED_PASSAGES]))
-        results.append(group[0]._replace(score=score))
+        others = tuple(row.number for row in group[1:_SCORED_PASSAGES])
+        results.append(group[0]._replace(score=score, others=others))
     # Sorting is stable, so the last key counts most: score, then time, then path.
     results.sort(key=lambda row: row.path)
     results.sort(key=lambda row: row.at, reverse=True)
@@ -263,7 +270,7 @@ def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turn
     shown = build_title(ask or "", outcome or "", title)
     return Hit(
         session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence, shown, outcome, turns,
-        of_tools=row.of_tools,
+        of_tools=row.of_tools, rows=(row.number, *row.others),
     )  # fmt: skip
 
 

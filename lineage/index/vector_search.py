@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Protocol
 
 from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
@@ -18,9 +18,10 @@ from lineage.core.search.segmentation import remove_separators
 from lineage.index import filter_sql
 from lineage.index.base import Index
 from lineage.index.fts_query import join_or, quote
+from lineage.index.fts_rows import parse_turn_range
 from lineage.index.schema import VERSION
 from lineage.index.text_search import Hit, RankedRow, SqliteTextSearch
-from lineage.index.vectors import EmbeddableRow, Neighbor, VectorSource
+from lineage.index.vectors import EmbeddableRow, Neighbor, PassageRow, VectorSource
 
 _HASH_BYTES = 16
 PUBLIC_VALUES = filter_sql.build_values(Filters(), None)
@@ -41,6 +42,10 @@ _SELECT_PASSAGES = f"""
     select a.source_path, s.rowid % {MAX_PASSAGES}, s.title, s.sentence, s.body from artifacts a
     join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_OF_KIND - 1}
     where a.source_path = :path order by s.rowid
+"""
+_SELECT_PASSAGE_ROWS = f"""
+    select s.rowid, a.source_path, a.source_kind, s.turns, s.body
+    from search s join artifacts a on a.id = s.rowid / {MAX_PASSAGES} where s.rowid in ({{}})
 """
 _COUNT_EMBEDDABLE = f"""
     select (select count(*) from artifacts a
@@ -132,10 +137,11 @@ def build_hits(
             for place, number, row in engine.find_rows(neighbors)
             if _build_embedding_text(row).hash == neighbors[place].hash
         ]
-        results: dict[str, RankedRow] = {}
+        groups: dict[str, list[RankedRow]] = {}
         for ranked in engine.filter_rows(query, agent_id, unchanged):
-            results.setdefault(str(ranked.number) if by_passage else ranked.key, ranked)
-        return engine.load_hits("", list(results.values())[:limit])
+            groups.setdefault(str(ranked.number) if by_passage else ranked.key, []).append(ranked)
+        results = (rows[0]._replace(others=tuple(row.number for row in rows[1:])) for rows in groups.values())
+        return engine.load_hits("", list(islice(results, limit)))
 
 
 class EmbeddableTexts(Protocol):
@@ -152,6 +158,12 @@ class EmbeddableTexts(Protocol):
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
         """Return the passages of an artifact."""
         return (EmbeddableRow(*row) for row in self._read(_SELECT_PASSAGES, path))
+
+    def read_passage_rows(self, numbers: Iterable[int]) -> Iterable[PassageRow]:
+        """Return the passages of these numbers; those of entries are none."""
+        statement = _SELECT_PASSAGE_ROWS.format(", ".join(map(str, numbers)) or "null")
+        for number, path, kind, turns, body in self._read(statement, None):
+            yield PassageRow(number, path, kind, parse_turn_range(turns), remove_separators(body))
 
     def count_embeddable(self) -> int:
         """Return the number of visible passages of what is said, and of visible entries."""

@@ -128,6 +128,16 @@ class Vectors(Protocol):
         """Leave no copy of deleted vectors."""
 
 
+class PassageRow(NamedTuple):
+    """A passage with its row's number, its file and the file's kind, and its first and last turn if it has turns."""
+
+    number: int
+    path: str
+    kind: str
+    turns: tuple[int, int] | None
+    text: str
+
+
 class EmbeddedTexts(TextSearchEngine, Protocol):
     """The searchable texts of an index, of which those that anybody may see get vectors."""
 
@@ -139,6 +149,9 @@ class EmbeddedTexts(TextSearchEngine, Protocol):
 
     def read_passages(self, path: str) -> Iterable[EmbeddableRow]:
         """Return the passages of an artifact in order, visible or not."""
+
+    def read_passage_rows(self, numbers: Iterable[int]) -> Iterable[PassageRow]:
+        """Return the passages of these numbers, in any order; those of entries are none."""
 
     def count_embeddable(self) -> int:
         """Return the number of visible passages of what is said, and of visible entries."""

@@ -11,9 +11,10 @@ DEFAULT_CALLER = Caller("an MCP client")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """The workspace, the one agent served, the default project, and the calling harness."""
+    """The workspace, the one agent served, the default project, the folder it was started in, the calling harness."""
 
     root: Path
     agent_id: str
     project: str | None = None
+    folder: str | None = None
     caller: Caller = DEFAULT_CALLER

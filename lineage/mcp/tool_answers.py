@@ -1,6 +1,7 @@
 """What each tool does and answers, as framed text. What is written counts as the agent's: it waits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lineage.app.request_model import check_request
@@ -9,8 +10,9 @@ from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
 from lineage.core.format.turns import Turn, parse_turn_range
+from lineage.core.search.query import extract_words
 from lineage.errors import InvalidInput
-from lineage.index import Hit, SessionRow
+from lineage.index import ENTRY_KIND, Hit, SessionRow
 from lineage.mcp.call import ToolCall, run_on_workspace
 from lineage.mcp.response import ResponseItem, render_response
 from lineage.mcp.server_config import ServerConfig
@@ -19,6 +21,7 @@ from lineage.pipeline.memory import books
 from lineage.pipeline.memory import context as contexts
 from lineage.pipeline.memory import remember as remembering
 from lineage.pipeline.memory.remember import FORGOTTEN, KNOWN, PENDING_STATUS, REMEMBERED, Memo, RememberResult
+from lineage.pipeline.search.found_passages import FoundPassage, clip_around, load_passages
 from lineage.pipeline.search.search import search
 from lineage.projection.context_block import ContextBlock
 from lineage.workspace import lookup
@@ -28,15 +31,43 @@ from lineage.workspace.lookup import SessionText
 
 MAX_TOKENS = MAX_BYTES // QUARTERS_PER_TOKEN
 MAX_TURNS = 200
+QUOTE = '"'
+_CANDIDATES = 3  # times as many hits as are asked for: those of the own project come first
 
 
 def search_memory(call: ToolCall) -> str:
-    """Return the best matches among this agent's sessions and readable books."""
-    results = search(call.ws, call["query"], call.access.agent_id, call["limit"])
-    pieces = [_format_hit(hit) for hit in results.hits if call.access.may_show_hit(hit)]
+    """Return the best matches among this agent's sessions and readable books, those of its own project first."""
+    text = _narrow_query(call)
+    results = search(call.ws, text, call.access.agent_id, call["limit"] * (1 if call["project"] else _CANDIDATES))
+    hits = [hit for hit in _put_own_first(call, text, results.hits) if call.access.may_show_hit(hit)][: call["limit"]]
+    pieces = list(map(partial(_format_hit, call["query"]), hits, load_passages(call.ws, hits, call["query"])))
     notes = "".join(f" Note: {note}." for note in results.notes)
     head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
     return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
+
+
+def _narrow_query(call: ToolCall) -> str:
+    """Return the query with what else was given as its filters."""
+    folder, _, name = (call["file"] or "").replace("\\", "/").rpartition("/")
+    given = {"project": call["project"], "path": folder, "since": call["since"]}
+    if call["kind"]:
+        given["is" if call["kind"] == ENTRY_KIND else "kind"] = call["kind"]
+    filters = (f'{key}:"{value.replace(QUOTE, "")}"' for key, value in given.items() if value)
+    return " ".join([*filters, call["query"], name])
+
+
+def _put_own_first(call: ToolCall, text: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits, those of the caller's project before the others."""
+    own = call.project or call.config.folder
+    if call["project"] or not own:
+        return list(hits)
+    narrowed = search(call.ws, f'project:"{own.replace(QUOTE, "")}" {text}', call.access.agent_id, len(hits) or 1)
+    known = set(map(_identify, narrowed.hits))
+    return sorted(hits, key=lambda hit: _identify(hit) not in known)
+
+
+def _identify(hit: Hit) -> str | None:
+    return hit.entry.id if hit.entry else hit.session_token
 
 
 def list_sessions(call: ToolCall) -> str:
@@ -100,16 +131,20 @@ def render_entries(entries: list[BookEntry]) -> list[ResponseItem]:
     return [ResponseItem(_format_lead(known), _format_body(known)) for known in entries]
 
 
-def _format_hit(hit: Hit) -> ResponseItem:
-    snippet = " ".join(hit.snippet.split())
+def _format_hit(query: str, hit: Hit, passages: Sequence[FoundPassage]) -> ResponseItem:
     if hit.entry is not None:
+        text = clip_around(hit.entry.text.strip(), extract_words(query))
         entry = hit.entry
         marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
         lead = " · ".join([f"{entry.trust} {entry.id}", to_date(entry.at) if entry.at else "by hand", *marks])
-        return ResponseItem(lead, f"{snippet}\n{entry.kind} of {entry.scope}")
-    turns = [f"turns {hit.turns[0]}-{hit.turns[1]}"] if hit.turns else []
-    lead = " · ".join([f"{hit.session_token}", hit.kind, *turns, hit.membership_ts or ""])
-    return ResponseItem(lead, f"{snippet}\n{_format_synopsis(hit.title, hit.outcome)}\n{hit.project or ''}")
+        return ResponseItem(lead, f"{text}\n{entry.kind} of {entry.scope}")
+    lead = " · ".join([f"{hit.session_token}", hit.membership_ts or "", hit.project or ""])
+    found = (f"[{_format_place(one)}] {one.text}" for one in passages)
+    return ResponseItem(lead, "\n".join([_format_synopsis(hit.title, hit.outcome), *found]))
+
+
+def _format_place(passage: FoundPassage) -> str:
+    return f"turns {passage.turns[0]}-{passage.turns[1]}" if passage.turns else passage.kind
 
 
 def _format_session(row: SessionRow) -> ResponseItem:

@@ -46,7 +46,14 @@ SessionId = Annotated[Text, _text("The id that your harness gives the session yo
 class Search(RequestModel):
     """Words to find."""
 
-    query: Annotated[str, _given('Words; "a phrase", project:NAME, path:FOLDER and since:DATE too.')]
+    query: Annotated[str, _given('Words, an error message as it stands, "a phrase".')]
+    project: Annotated[Text, _text("Only this project: a folder of it, or its name. Without: yours first.")] = None
+    file: Annotated[Text, _text("Only sessions with files in this file's folder.")] = None
+    since: Annotated[Text, _text("Only since then: 2026-11-20, 2026-11, or 7d, 2w, 3m.", 20)] = None
+    kind: Annotated[
+        Literal["transcript", "summary", "compaction", "entry"] | SkipJsonSchema[None],
+        Field(description="Only what was said, summaries, or what was remembered."),
+    ] = None
     limit: Limit = 10
 
 
@@ -136,8 +143,8 @@ class Tool:
 
 TOOLS = (
     Tool("search", "Search memory",
-        "Find passages of earlier sessions and remembered entries by words, best first. Gives session tokens and turn "
-        "numbers for `show`.", Search),
+        "Find what earlier sessions said and what was remembered, best first: each with the passages that answer, and "
+        "token and turns to read on with `show`.", Search),
     Tool("show", "Read a session", "Read one session: its summary, or turns of its transcript by number.", Show),
     Tool("sessions", "List sessions", "List your earlier sessions, newest first, each with its title and outcome.",
         ListSessions),

@@ -1,5 +1,6 @@
 """The shapes of the API's answers, where no dataclass is the shape, and the conversion of a value to its shape."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -11,8 +12,10 @@ from lineage.index import Hit, SessionRow
 from lineage.pipeline.maintenance.verify import VerifyFinding
 from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.memory.migrate_notes import STATES
+from lineage.pipeline.search.found_passages import load_passages
 from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
 from lineage.projection.context_block import SectionUsage
+from lineage.workspace.workspace import Workspace
 
 Counts = dict[str, int]
 
@@ -67,10 +70,12 @@ EntryHit = TypedDict("EntryHit", {
     "id": str, "scope": str, "book": str, "shelf": str, "trust": str, "source": str, "from": str | None,
     "tags": list[str], "standing": bool, "done": bool | None,
 })  # fmt: skip
+ReadPassage = TypedDict("ReadPassage", {"path": str, "kind": str, "turns": list[int] | None, "text": str})
 SnippetPart = TypedDict("SnippetPart", {"text": str, "matched": bool})
 SearchHit = TypedDict("SearchHit", {
     "session_id": str | None, "session_token": str | None, "agent_id": str | None, "kind": str, "path": str,
-    "turns": list[int] | None, "score": float, "snippet": str, "parts": list[SnippetPart], "project": str | None,
+    "turns": list[int] | None, "score": float, "snippet": str, "parts": list[SnippetPart],
+    "passages": list[ReadPassage], "project": str | None,
     "membership_ts": str | None, "title": str | None, "outcome": str | None, "memory_sentence": str | None,
     "entry": EntryHit | None,
 })  # fmt: skip
@@ -103,8 +108,16 @@ def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
     return {"entry": evidence.location.as_json(), **source, "replaces": list(evidence.replaces), "seen": seen}
 
 
-def dump_hit(hit: Hit) -> dict[str, Any]:
-    """Return a search result as JSON."""
+def dump_hits(ws: Workspace, hits: Sequence[Hit], query: str) -> list[dict[str, Any]]:
+    """Return search results as JSON, with the passages of each."""
+    passages = load_passages(ws, hits, query)
+    return [
+        _dump_hit(hit) | {"passages": [one.as_json() for one in found]}
+        for hit, found in zip(hits, passages, strict=True)
+    ]
+
+
+def _dump_hit(hit: Hit) -> dict[str, Any]:
     hit = replace(hit, snippet=" ".join(hit.snippet.split()))
     parts = [{"text": text, "matched": matched} for text, matched in hit.split_snippet() if text]
     return hit.as_json() | {"parts": parts, "entry": hit.entry.as_json() if hit.entry else None}

@@ -82,8 +82,10 @@ def test_nothing_that_is_the_user_s_is_offered_and_no_parameter_names_an_agent(a
 def test_from_a_search_to_the_passage(agent: AgentClient) -> None:
     found = agent("search", query="newline")
     assert_framed(found.text)
-    match = re.search(rf"{TOKEN} · transcript · turns (\d+)-(\d+)", found.quoted_text)
+    assert f"> - {TOKEN} · " in found.text
+    match = re.search(r"\[turns (\d+)-(\d+)\] ", found.quoted_text)
     assert match is not None
+    assert "csv.reader" in found.quoted_text, "the passage that answers is there, not the words around a match"
     passage = agent("show", session=TOKEN, turns=f"{match[1]}-{match[2]}")
     assert_framed(passage.text)
     assert "newline" in passage.quoted_text
@@ -92,6 +94,31 @@ def test_from_a_search_to_the_passage(agent: AgentClient) -> None:
     assert "> - summary: " in summary.text
     assert "## Decisions" in summary.quoted_text
     assert agent("search", query="zebra").text.split("\n")[-2] == "nothing found; try other words"
+
+
+def test_a_search_is_narrowed(agent: AgentClient) -> None:
+    for narrowed in (
+        {"project": PROJECT},
+        {"file": "importer/reader.py"},
+        {"since": "2026-11"},
+        {"kind": "transcript"},
+    ):
+        assert TOKEN in agent("search", query="newline", **narrowed).text, narrowed
+    for narrowed in ({"project": "elsewhere"}, {"file": "export/a.py"}, {"since": "2027"}, {"kind": "entry"}):
+        assert TOKEN not in agent("search", query="newline", **narrowed).text, narrowed
+    assert agent("search", query="newline", since="soon").is_error
+
+
+def test_the_own_projects_sessions_come_first(vault: LineageCommand) -> None:
+    for project, said in (("other", "The newline is dropped: newline, newline, parser."), ("own", "A newline parser.")):
+        source = vault.root.parent / f"{project}.json"
+        source.write_text(json.dumps([{"role": "user", "text": said}]), encoding="utf-8")
+        names = ("--harness", "generic", "--session-id", project, "--project", f"/home/ada/{project}")
+        assert vault("session-end", *names, "--transcript-path", str(source)).code == 0
+    for first, second in (("own", "other"), ("other", "own")):
+        with start_agent(vault.root, "--project", f"/home/ada/{first}") as opened:
+            told = opened("search", query="newline parser").text
+            assert 0 < told.index(f"/home/ada/{first}") < told.index(f"/home/ada/{second}")
 
 
 def test_sessions_and_context(agent: AgentClient) -> None:

@@ -34,8 +34,8 @@ def test_an_entry_is_a_result_with_the_keys_of_the_others_and_its_own(lineage: L
     found = results(lineage, "newline")
     (entry,) = [hit for hit in found if hit.get("source") == "manual"]
     (session,) = [hit for hit in found if hit["kind"] != "entry"]
-    assert list(session) == SESSION_KEYS
-    assert list(entry) == SESSION_KEYS + ENTRY_KEYS
+    assert list(session) == [*SESSION_KEYS, "passages"]
+    assert list(entry) == [*SESSION_KEYS, "passages", *ENTRY_KEYS]
     assert session["session_id"] == SAMPLE_ID
     assert {key: entry[key] for key in ("kind", "id", "scope", "book", "path", "trust", "tags")} == {
         "kind": "entry", "id": said["id"], "scope": "global", "book": "preference",

@@ -6,6 +6,7 @@ says so. What has no vector, or none yet, is ranked by its words alone, and lose
 
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TypeVar
 
 from lineage.core.base.times import to_date
@@ -194,7 +195,16 @@ def _fuse(words: Sequence[Hit], near: Sequence[Hit], incomplete: Set[str], *, by
     by_key = dict(zip((*reversed(near_keys), *reversed(word_keys)), (*reversed(near), *reversed(words)), strict=True))
     of_words = zip(word_keys, words, strict=True)
     missing = {key for key, hit in of_words if hit.of_tools or hit.path in incomplete}
-    return [replace(by_key[key], score=score) for key, score in fuse_with_missing(word_keys, near_keys, missing)]
+    rows: dict[object, list[tuple[int, ...]]] = {}
+    for key, hit in (*zip(word_keys, words, strict=True), *zip(near_keys, near, strict=True)):
+        rows.setdefault(key, []).append(hit.rows)
+    fused = fuse_with_missing(word_keys, near_keys, missing)
+    return [replace(by_key[key], score=score, rows=_take_turns(rows[key])) for key, score in fused]
+
+
+def _take_turns(rankings: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the first of each ranking, then the second, and so on, each once."""
+    return tuple(dict.fromkeys(row for place in zip_longest(*rankings) for row in place if row is not None))
 
 
 def _list_keys(hits: Sequence[Hit], *, by_passage: bool) -> list[object]:

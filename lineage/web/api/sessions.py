@@ -108,7 +108,7 @@ def _search(
     limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 10,
 ) -> Any:  # fmt: skip
     found = search(ws, q, name_agent(agent), limit)
-    hits = [models.dump_hit(hit) for hit in found.hits]
+    hits = models.dump_hits(ws, found.hits, q)
     return {"query": q, "mode": found.mode, "notes": list(found.notes), "results": hits}
 
 

@@ -76,7 +76,7 @@ def _show_search(ws: Workspace, call: WebCall, *, agent: Agent = "all", q: str =
     if not q.strip():
         return TemplateView("search.html", {"query": q, "hits": [], "notes": []})
     found = search(ws, q, name_agent(agent), MAX_HITS)
-    hits = [models.dump_hit(hit) for hit in found.hits]
+    hits = models.dump_hits(ws, found.hits, q)
     names = KnownProjects(ws, ws.index.list_projects()).label_paths()
     return TemplateView("search.html", {"query": q, "hits": hits, "notes": found.notes, "names": names})
 
