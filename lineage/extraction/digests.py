@@ -10,8 +10,9 @@ from itertools import chain
 from lineage.core.base.links import to_one_line
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
+from lineage.core.format.synopsis import build_synopsis
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
-from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
 from lineage.extraction.candidates import Candidate, extract_candidates, extract_with_tool_overlap
 from lineage.extraction.cues import DECISION, LESSON, TASK
 
@@ -33,11 +34,22 @@ _NAME = re.compile(  # possessive, so that the many words that are no names fail
 _HINT = re.compile(  # in every name; begins with a set of characters, the fastest start for the engine
     r"[#_.A-Z-](?:(?<=[#_])|(?<=\.)[a-z]|(?<=-)\d|(?<=[a-z][A-Z]))"
 )
-_FENCE = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)", re.MULTILINE | re.DOTALL)
+_COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a here-document
+    r"\bgit (?:-\S+ \S+ )*commit\b[^\n]*?\s(?:-\w*m|--message)[ =]?"
+    r"(?:[\"']\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*(?P<document>[^\n]+)|\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
+)
+_COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
+_CHECK = re.compile(
+    r"(?:^|[;&|]\s*|(?<![\w-])(?:run|exec|-m|npx|uvx?|poetry|mise|bundle)\s+)(?:\S*/)?(?:pytest|unittest|tox|nox|mypy|pyright|ruff|"
+    r"flake8|pylint|eslint|tsc|vitest|jest|mocha|playwright|rspec|phpunit|golangci-lint|shellcheck|tests?|lint|check|typecheck|build|"
+    r"(?:cargo|go|dotnet|swift|mix|gradlew?|mvn|bazel) (?:test|build|vet|clippy|check|verify)|"
+    r"make (?:\w+ )?(?:test|check|lint)\w*|(?:npm|pnpm|yarn|bun) (?:test|t)\b)"
+)
 
 _MAX_PER_KIND = 8
 _RECENT_TURNS = 4  # a task named earlier is likely done by the end
-_MAX_REPLY_LENGTH = 300
+_MAX_COMMITS = 50
+_MAX_CHECK_LENGTH = 200
 _MAX_NAMES = 64
 
 
@@ -64,11 +76,16 @@ def build_digest_and_candidates(
     judged = chain(candidates, (replace(one, tool=tool) for one, tool in zip(open_items, tools, strict=True)))
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
     repeated = {candidate.text for candidate in judged if candidate.tool or candidate.waits}
+    synopsis = build_synopsis(_iter_texts(turns), lambda found: _find_faults(evidence, found))
     digest = Digest(
         turns=len(turns),
         requests=_collect_requests(turns),
         replies=counter.replies,
-        last_reply=_truncate_reply(evidence.clean(*counter.last_reply)),
+        asks=synopsis.asks,
+        outcomes=synopsis.outcomes,
+        last_reply=evidence.clean(*counter.last_reply).strip("\n"),
+        commits=tuple(counter.commits[:_MAX_COMMITS]),
+        checks=tuple(command for command, is_passed in counter.checks.items() if is_passed),
         edited_files=tuple(counter.inputs[_EDITS]),
         read_files=tuple(counter.inputs[_READS]),
         commands=tuple(counter.inputs[_RUNS]),
@@ -93,6 +110,19 @@ def _iter_requests(turns: Iterable[Turn]) -> Iterator[str]:
     return (to_one_line(turn.text) for turn in turns if turn.role == USER and turn.text)
 
 
+def _iter_texts(turns: Iterable[Turn]) -> Iterator[TurnText]:
+    """Yield what was said in turns, numbered by position."""
+    for position, turn in enumerate(turns):
+        if turn.text and turn.role != TOOL:
+            yield TurnText(position, SYSTEM if turn.thinking else turn.role, turn.text)
+
+
+def _find_faults(evidence: ToolEvidence, found: Sequence[Statement]) -> list[bool]:
+    """Return for each statement whether it repeats a tool or would wait for a person's confirmation."""
+    judged = zip(evidence.find_tools(found), evidence.find_waiting(found), strict=True)
+    return [bool(tool) or waits for tool, waits in judged]
+
+
 class _TurnCounter:
     """Counts of one pass through the turns, which need not fit into memory."""
 
@@ -101,6 +131,9 @@ class _TurnCounter:
         self.last_reply = ("", 0)
         self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (_EDITS, _READS, _RUNS)}
         self.tool_counts: Counter[str] = Counter()
+        self.commits: list[str] = []
+        self.checks: dict[str, bool] = {}
+        self.running: dict[int, tuple[str, str]] = {}
         self.recent_turns: deque[Turn] = deque(maxlen=_RECENT_TURNS)
         self.names: dict[str, None] = {}
 
@@ -111,6 +144,8 @@ class _TurnCounter:
             self.tool_counts[turn.name] += 1
         if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input:
             self._add_call(turn)
+        if turn.role == TOOL and turn.call in self.running:
+            self._add_result(turn, *self.running.pop(turn.call))
         if turn.role in (USER, ASSISTANT) and not turn.thinking:
             self._add_message(position, turn)
 
@@ -120,6 +155,20 @@ class _TurnCounter:
         for names, inputs in self.inputs.items():
             if name in names:
                 inputs.update(dict.fromkeys(turn.input.split(", ") if name == _MULTI_FILE_TOOL else [turn.input]))
+        if name in _RUNS and turn.role == ASSISTANT:
+            whole = "\n".join((*(part.text for part in turn.parts), turn.input))
+            message = _COMMIT.search(whole)
+            subject = to_one_line(next(filter(None, message.groups()), "")) if message else ""
+            if subject or _CHECK.search(turn.input[:_MAX_CHECK_LENGTH]):
+                self.running[turn.number] = subject, "" if subject else to_one_line(turn.input)[:_MAX_CHECK_LENGTH]
+
+    def _add_result(self, turn: Turn, subject: str, command: str) -> None:
+        """Note the result of a call that commits or checks: words of the agent, of the tool the id alone."""
+        committed = _COMMITTED.search(turn.text)
+        if subject and committed and not turn.error:
+            self.commits.append(f"{subject} (`{committed[1]}`)")
+        elif command:
+            self.checks[command] = not turn.error
 
     def _add_message(self, position: int, turn: Turn) -> None:
         self.recent_turns.append(turn)
@@ -134,11 +183,6 @@ class _TurnCounter:
 def _select_kind(candidates: Iterable[Candidate], kind: str, excluded_texts: Set[str]) -> tuple[str, ...]:
     texts = (candidate.text for candidate in candidates if candidate.kind == kind)
     return tuple(text for text in texts if text not in excluded_texts)[:_MAX_PER_KIND]
-
-
-def _truncate_reply(text: str) -> str:
-    line = to_one_line(_FENCE.sub("", text)) or to_one_line(text)
-    return line if len(line) <= _MAX_REPLY_LENGTH else line[: _MAX_REPLY_LENGTH - 1] + "…"
 
 
 def _classify_ending(turns: Sequence[Turn]) -> str:

@@ -13,7 +13,7 @@ from lineage.core.capture.ledger import compute_membership, find_parent, is_visi
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.synopsis import Synopsis, build_synopsis
-from lineage.core.format.tool_overlap import Statement, collect_runs, find_repeated_tools, tool_texts_of
+from lineage.core.format.tool_overlap import collect_runs, find_repeated_tools, tool_texts_of
 from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
@@ -150,11 +150,7 @@ def _iter_folders(artifact: Artifact, turn_texts: Iterable[TurnText]) -> Iterato
 
 def _build_synopsis(turn_texts: Iterable[TurnText]) -> Synopsis:
     """Return ask and outcome; no sentence that repeats a tool is the outcome."""
-
-    def find_repeated(sentences: Sequence[str], number: int) -> Sequence[object]:
-        return find_repeated_tools([Statement(number, one) for one in sentences], tool_texts_of(turn_texts))
-
-    return build_synopsis(turn_texts, find_repeated)
+    return build_synopsis(turn_texts, lambda found: find_repeated_tools(found, tool_texts_of(turn_texts)))
 
 
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:

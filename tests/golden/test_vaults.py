@@ -75,7 +75,7 @@ def test_titles_and_outcomes_are_today_s(vault: Path) -> None:
         (session,) = ws.index.list_sessions(None, reference="generic-1")
         (hit,) = search(ws, "splitlines", agent_id="default", limit=1).hits
     assert (session.title, session.outcome) == (hit.title, hit.outcome) == (
-        "Why does reader.py drop the last line?", "Then it should be rotated.",
+        "Why does reader.py drop the last line?", "The bug was in the split: it drops what follows the last newline.",
     )  # fmt: skip
 
 

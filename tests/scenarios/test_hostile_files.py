@@ -201,7 +201,7 @@ def test_17_an_identity_that_does_not_recompute_is_a_finding_and_no_row(
 @pytest.mark.parametrize(
     ("kind", "old", "new"),
     [
-        ("summary", "## How it ended", "## How it went"),
+        ("summary", "## Outcome", "## Upshot"),
         ("transcript", "hello", "hullo"),
         ("manifest", "# hello", "# hullo"),
         ("summary", "memory_sentence: \"In", "memory_sentence: \"At"),

@@ -92,7 +92,7 @@ def test_a_changed_body_is_reported_and_gets_no_row(tmp_path: Path) -> None:
         path = end_session(ws).summary_path or ""
         file = tmp_path / path
         file.chmod(0o644)
-        file.write_bytes(file.read_bytes().replace(b"## How it ended", b"## How it ended, forged"))
+        file.write_bytes(file.read_bytes().replace(b"## Outcome", b"## Outcome, forged"))
         report = reindex(ws)
         assert [problem[0] for problem in report.problems] == [path]
         assert path not in {item.path for item in ws.index.iter_files()}

@@ -8,14 +8,20 @@ from dataclasses import dataclass
 class Digest:
     """The facts of a run of sanitized turns, in order of appearance.
 
-    All texts are lines or paragraphs. `requests` may be read anew on each iteration. `ending` is the kind of the last
-    turn: `reply`, `request`, `call` (a tool call without an answer) or `result`.
+    All texts are lines or paragraphs, but `last_reply` is the agent's last message. `asks` and `outcomes` are the
+    synopsis, `commits` subjects with ids, `checks` the commands that passed when they ran last. `requests` may be read
+    anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a tool call without an
+    answer) or `result`.
     """
 
     turns: int = 0
     requests: Sequence[str] = ()
     replies: int = 0
+    asks: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
     last_reply: str = ""
+    commits: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     edited_files: tuple[str, ...] = ()
     read_files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()

@@ -1,12 +1,12 @@
 """`memory_sentence_v1`: the quality floor, and a deterministic fallback that always passes it.
 
-The fallback quotes at most the user's own request, never assistant or tool text, and names files by pattern-checked
+The fallback quotes the best sentences of the synopsis, none of which repeats a tool, and names files by pattern-checked
 base names only. (spec: per-session sentence quality floor; format: Sentence)
 """
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lineage.core.base.links import to_one_line
@@ -33,7 +33,13 @@ _MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#
 _INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
 _SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
 
-_LENGTH_STEPS = ((14, 3), (9, 3), (5, 1), (0, 0))  # words of the request and names of files, until both fit
+_LONG_WORD = re.compile(r"[^\W_]{4}")
+_CONJUNCTIONS = frozenset(("and", "because", "but", "if", "so", "that", "to", "where", "which", "why", "—", "–", "-"))
+_MAX_ASK_WORDS = 22
+_MAX_QUOTED_WORDS = 14  # of a sentence: two sentences say more than one that is whole
+_MIN_QUOTED_WORDS = 5
+_MAX_QUOTED_CHARS = 120
+_MAX_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +111,26 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
 
     >>> (build_fallback(Digest(turns=2, requests=("Why is CI red?",), replies=1), SentenceContext("codex", "s-1",
     ... "/home/ada/demo")))
-    'In demo, the user asked “Why is CI red”, and the agent answered, and the codex session ended after 2 turns.'
+    'In demo, “Why is CI red” → the agent answered, and the codex session ended after 2 turns.'
     """
     project = base_name(context.project) if context.project else ""
     name = " ".join(to_plain_text(project).split()[:3])[:48].strip()
+    name = name if count_words(name) <= 3 else name[:12]
     place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
-    turns = pluralize(digest.turns, "turn")
-    for max_words, max_files in _LENGTH_STEPS:
-        request = _format_request(digest, max_words, max_files)
-        text = f"{place}, {request}, and the {context.harness} session {ending} after {turns}."
-        if count_words(text) <= MAX_WORDS:
-            break
-    return text
+    tail = f", and the {context.harness} session {ending} after {pluralize(digest.turns, 'turn')}"
+    actions = "" if _quote(digest.outcomes, _MIN_QUOTED_WORDS) else _format_actions(digest)
+    # A shortened name is no anchor, and few words fill much space where words aren't set apart.
+    needs_tail = (
+        bool(actions) or not name or name != project or any(map(_is_unspaced, (*digest.asks, *digest.outcomes)))
+    )
+    left = MAX_WORDS - count_words(f"{place} → {actions}{tail * needs_tail}")
+    ask = _quote(digest.asks or digest.requests[:1], min(left, _MAX_ASK_WORDS))
+    asked = f"“{ask}”" if ask else "a request" if digest.requests else "no request"
+    outcome = actions or f"“{_quote(digest.outcomes, left - max(count_words(ask), 2))}”"
+    text = f"{place}, {asked} → {outcome}"
+    if needs_tail or len(text.split()) < MIN_WORDS:
+        text += tail
+    return f"{text}."
 
 
 def base_name(path: str) -> str:
@@ -139,46 +153,54 @@ def _shorten_id(session_id: str) -> str:
     return re.sub(r"[^\w-]+", "-", session_id)[:12].strip("-_") or "unnamed"
 
 
-def _format_request(digest: Digest, max_words: int, max_files: int) -> str:
-    actions = _format_actions(digest, max_files)
-    quote = _quote(digest.requests[0], max_words) if digest.requests else ""
-    if quote:
-        return f"the user asked “{quote}”, and the agent {actions}"
-    if digest.requests:
-        return f"the user sent a request, and the agent {actions}"
-    return f"no request was typed and the agent {actions}"
+def _is_unspaced(text: str) -> bool:
+    return count_words(text) > len(text.split())
 
 
-def _quote(request: str, max_words: int) -> str:
-    plain, quote = to_plain_text(request), ""
-    for word in plain.split():
-        longer = f"{quote} {word}".strip()
-        if count_words(longer) > max_words or len(longer) > 120:
+def _quote(sentences: Sequence[str], max_words: int) -> str:
+    """Return the best words of sentences, the best sentence first, as a quotation of at most so many words."""
+    parts, left = list[str](), max_words
+    for sentence in sentences:
+        if left < _MIN_QUOTED_WORDS:
             break
-        quote = longer
-    if not quote and max_words:
-        # The first word is longer than the quote may be: text without spaces, two characters of it a word.
-        quote = plain[: max_words * 2]
-    return quote.strip(" ,–")
+        part = _cut_to_best_words(to_plain_text(sentence), min(left, _MAX_QUOTED_WORDS))
+        parts += [part] if part else []
+        left -= count_words(part)
+    return "… ".join(parts)
 
 
-def _format_actions(digest: Digest, max_files: int) -> str:
-    actions = []
+def _cut_to_best_words(plain: str, max_words: int) -> str:
+    """Return the run of words that holds the most long ones, the first of the best."""
+    words = plain.split()
+    if _is_unspaced(plain):  # text without spaces: two characters of it are a word
+        plain = plain[: max_words * 2]
+    elif len(words) > max_words:
+        is_long = [_LONG_WORD.search(word) is not None for word in words]
+        # A clause begins at a comma, or with a word like "that": a quotation from there on can be read.
+        starts = [at for at in range(len(words)) if not at or _ends_clause(words[at - 1])]
+        start = max(starts, key=lambda start: (sum(is_long[start : start + max_words]), -start))
+        plain = " ".join(words[start : start + max_words])
+    if len(plain) > _MAX_QUOTED_CHARS:
+        plain = plain[:_MAX_QUOTED_CHARS].rpartition(" ")[0] or plain[:_MAX_QUOTED_CHARS]
+    return plain.strip(" ,–")
+
+
+def _ends_clause(word: str) -> bool:
+    return word.endswith((",", ";", ":", "–", "—", ")")) or word.lower() in _CONJUNCTIONS
+
+
+def _format_actions(digest: Digest) -> str:
+    """Return what the agent did, in few words whatever the names of its files are."""
     names = [name for name in dict.fromkeys(map(base_name, digest.edited_files)) if _SAFE_NAME.fullmatch(name)]
-    if names and max_files:
-        rest = len(names) - max_files
-        more = f" and {rest} more" if rest > 0 else ""
-        actions.append(f"edited {', '.join(names[:max_files])}{more}")
-    elif digest.edited_files:
-        actions.append("edited files")
-    if digest.commands:
-        actions.append(f"ran {pluralize(len(digest.commands), 'command')}")
+    shown = names[:_MAX_FILES] if count_words(" ".join(names[:_MAX_FILES])) <= _MAX_FILES else []
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    edited = f"edited {', '.join(shown)}{more}" if shown else "edited files" if digest.edited_files else ""
+    ran = f"ran {pluralize(len(digest.commands), 'command')}" if digest.commands else ""
     calls = sum(count for _, count in digest.tools)
-    if calls and not actions:
-        actions.append(f"made {pluralize(calls, 'tool call')}")
-    if not actions:
-        return "answered" if digest.replies else "did not answer"
-    return " and ".join(actions)
+    made = f"made {pluralize(calls, 'tool call')}" if calls else ""
+    return (
+        " and ".join(filter(None, (edited, ran))) or made or ("the agent answered" if digest.replies else "no answer")
+    )
 
 
 def _contains(sentence: str, anchor: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from lineage.core.base.fences import neutralize_markdown
 from lineage.core.base.links import escape_markdown, escape_markdown_line
+from lineage.core.base.markdown import escape_prose
 from lineage.core.base.plural import pluralize
 from lineage.core.format.digest import Digest
 
@@ -12,7 +13,7 @@ _MAX_ITEMS = 12
 _MAX_CHARACTERS = 400
 _CODE = re.compile(r"`([^`]+)`")
 _ENDINGS = {
-    "reply": "The agent had the last word.",
+    "reply": "The agent said nothing.",
     "request": "The user's last message was not answered.",
     "call": "The last tool call was not answered.",
     "result": "A tool result came last; the agent did not comment on it.",
@@ -21,20 +22,24 @@ _ENDINGS = {
 
 def render_summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
     """Return the summary of a digest; a `narrative` by the harness or a model replaces the part about the work."""
-    last_reply = [f"The agent's last words: {digest.last_reply}"] if digest.last_reply else []
-    ending = last_reply if last_reply and digest.ending == "reply" else [_ENDINGS[digest.ending], *last_reply]
+    outcome = [_ENDINGS[digest.ending]] if digest.ending != "reply" or not digest.last_reply else []
+    if digest.last_reply:
+        quoted = (f"> {line}".rstrip() for line in escape_prose(digest.last_reply).split("\n"))
+        outcome.append("\n".join(("> [!agent]", *quoted)))
     parts = [siblings, f"# {escape_markdown(title)}"]
     if narrative:
         parts.append(neutralize_markdown(narrative.strip("\n")))
     parts += [
         _render_section("Asked", digest.requests, quote=True),
-        "" if narrative else _render_section("Done", _describe_work(digest)),
+        "\n\n".join(("## Outcome", *outcome)),
+        _render_section("Commits", digest.commits),
+        _render_section("Checks that passed", digest.checks, code=True),
+        "" if narrative else _render_section("Work", _describe_work(digest)),
         _render_section("Files touched", digest.edited_files, code=True),
         _render_section("Commands run", digest.commands, code=True),
         _render_section("Decisions", digest.decisions),
         _render_section("Lessons", digest.lessons),
         _render_section("Open", digest.open_items),
-        _render_section("How it ended", ending),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -1,20 +1,39 @@
 """Ask, outcome and title of a session, from what was said in it (design: what a session achieved).
 
-They are derived whenever a transcript is indexed, so that sessions captured long ago have today's. All three are one
-line of plain text: whole words, without markup, control and bidi characters.
+They are derived whenever a transcript is indexed, so that sessions captured long ago have today's. All are lines of
+plain text: whole sentences, without markup, control and bidi characters.
+
+Sentences of the first requests and of the messages before the next request are ranked by the sum of the weights of
+their features. The weights are those of a logistic regression on labelled sessions of many authors.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
 from lineage.core.format.sentence import count_words, is_abbreviation
-from lineage.core.format.turns import ASSISTANT, USER, TurnText
+from lineage.core.format.tool_overlap import Statement
+from lineage.core.format.turns import ASSISTANT, SYSTEM, USER, TurnText
 
 MAX_TITLE_CHARS = 70
 MAX_CHARS = 300
-_READ_CHARS = 2000  # of a turn: what it asks for stands at its beginning or its end
+MAX_SENTENCES = 3  # of ask and outcome each
+_READ_CHARS = 2000  # of either end of a turn: what it asks for stands at its beginning or its end
+_MAX_REQUESTS = 8
+_MAX_REPLIES = 40
+
+_ASK_WEIGHTS = {
+    "first request": 1.1, "late request": -0.8, "depth": -1.0, "words": 0.7, "request": 0.8, "imperative": 0.4,
+    "first sentence": 0.8, "problem": 0.1,
+}  # fmt: skip
+_OUTCOME_WEIGHTS = {
+    "begins with a result": 0.5, "result": 0.6, "common": 0.5, "depth": -0.4, "early reply": -0.7, "cause": 0.5,
+    "first sentence": 1.0, "longest reply": 0.1, "about the ask": 0.3, "future": -0.2, "short": -0.6,
+}  # fmt: skip
+_MIN_OUTCOME_SCORE = 1.0
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
@@ -24,7 +43,10 @@ _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _WORD = re.compile(r"[^\W_]+")
-_STOP = re.compile(r"[.!?…][\"'”’»)\]]*\s+(?=\S)|[。！？]|\n")
+_STOP = re.compile(
+    r"[.!?…][\"'”’»)\]]*\s+(?=\S)|[。！？]|\n(?![ \t]*[a-z])"
+)  # a line that goes on in lower case is wrapped
+_PLAN = re.compile(r"Implement the following plan:\s+")
 _NO_REQUEST = re.compile(
     r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
     # a command alone, and what sets up a harness, whatever it is given
@@ -40,43 +62,94 @@ _CHATTER = frozenset((
     "start", "stop", "sure", "thank", "thanks", "that", "the", "then", "there", "this", "to", "try", "wait",
     "weiter", "well", "what", "whoami", "who", "with", "work", "would", "y", "yeah", "yep", "yes", "you",
 ))  # fmt: skip
-_RESULTS = frozenset((
-    "added", "addressed", "built", "closed", "committed", "complete", "completed", "configured", "converted", "created",
-    "deleted", "deployed", "disabled", "done", "enabled", "extracted", "finished", "fixed", "found", "green",
-    "implemented", "improved", "installed", "landed", "merged", "migrated", "moved", "pass", "passed", "passes",
-    "passing", "pushed", "ready", "reduced", "refactored", "released", "removed", "renamed", "replaced", "reported",
-    "resolved", "reverted", "root", "shipped", "succeeded", "updated", "verified", "work", "works", "wrote", "written",
-))  # fmt: skip
-_NO_RESULT = re.compile(
-    r"\b(?:can you|could|going to|if you|let me|let's|let’s|i['’]ll|need to|once|shall|should|tell me|to be|want|will|"
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will) (?:you|we)\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|should|think|expect\w*)\b|"
+    r"\b(?:i'm|i am|we're|we are) (?:trying|looking|going|replacing)\b|\blet'?s\b|\b(?:please|should|must)\b|"
+    r"\b(?:kannst|könntest|bitte|wir sollten|ich (?:will|möchte|brauche)|peux-tu|pouvez-vous|il faut|je (?:veux|"
+    r"voudrais)|puedes|podrías|quiero|necesito|por favor|pode|quero|preciso|puoi|vorrei|voglio|нужно|надо|пожалуйста)"
+    r"\b|请|帮我|我想|需要|してください|したい",
+    re.IGNORECASE,
+)
+_IMPERATIVE = re.compile(
+    r"(?:please |now |ok(?:ay)?,? |so,? |also,? |and )*(?:add|allow|analy[sz]e|apply|audit|build|change|check|clean|"
+    r"configure|convert|create|debug|delete|deploy|design|disable|do|document|enable|ensure|explain|export|extend|extract|"
+    r"figure|find|fix|generate|give|help|implement|improve|install|integrate|investigate|look|make|merge|migrate|modify|"
+    r"move|optimi[sz]e|plan|read|refactor|release|remove|rename|replace|resolve|review|rewrite|run|separate|set|show|"
+    r"simplify|split|summari[sz]e|switch|test|track|translate|try|unify|update|upgrade|use|verify|write)\b",
+    re.IGNORECASE,
+)
+_PROBLEM = re.compile(
+    r"\b(?:bug|error|fail\w*|broken|crash\w*|issue|problem\w*|wrong|missing|(?:is|does|do)n'?t|not|can'?t|cannot|"
+    r"no longer|never|instead|fehler\w*|erreur|falla|erro|errore|ошибк\w*)\b|错误|问题|エラー",
+    re.IGNORECASE,
+)
+_RESULT_WORD = (
+    r"(?:fixed|done|added|changed|replaced|removed|updated|created|implemented|renamed|moved|consolidated|merged|resolved|"
+    r"committed|pushed|refactored|extracted|addressed|made|set|completed?|configured|wrote|converted|unified|dropped|"
+    r"verif\w+|found|built|simplified|improved|split|switched|works?|working|deployed|installed|enabled|disabled|reverted|"
+    r"kept|linked|cleaned|integrated|migrated|supports?|handles?|returns?|uses?|fixes|adds|passe[ds]|behoben|erledigt|"
+    r"hinzugefügt|geändert|umgesetzt|corrigé|ajouté|modifié|terminé|implementado|implementada|corregido|agregado|añadido|"
+    r"corrigido|adicionado|concluído|risolto|aggiunto|corretto|исправлен\w*|добавил\w*|готово)\b|"
+    r"已|完成|修复|修正|追加|実装"
+)
+_RESULT = re.compile(rf"\b(?:{_RESULT_WORD})", re.IGNORECASE)
+_BEGINS_WITH_RESULT = re.compile(
+    rf"\W*(?:i(?:['’]ve| have)(?: now| also| successfully)* )?\b(?:{_RESULT_WORD})", re.IGNORECASE
+)
+_FUTURE = re.compile(
+    r"\b(?:can you|could|going to|if you|let me|let['’]s|i['’]ll|need to|once|shall|should|tell me|to be|want|will|"
     r"would|you can)\b|[?:]$|\b(?:not|isn't|wasn't|never) (?:yet )?(?:done|fixed|finished|ready|work)",
+    re.IGNORECASE,
+)
+_NO_OUTCOME = re.compile(
+    r"\W*(?:i will|now i|next|first|i need|i can see|i see|looking|now let|i should|the user|"
+    r"you(?:['’]re| are) right)\b|.*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
+    re.IGNORECASE,
+)
+_CAUSE = re.compile(
+    r"\b(?:root cause|because|caused by|the (?:issue|problem|bug|fix) (?:is|was)|instead of|so that|previously|"
+    r"no longer|now)\b",
     re.IGNORECASE,
 )
 
 
 class Synopsis(NamedTuple):
-    """What a person asked for, and what came of it in the agent's words; "" where nothing says so."""
+    """What a person asked for, and what came of it in the agent's words: sentences, the best first."""
 
-    ask: str = ""
-    outcome: str = ""
+    asks: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    @property
+    def ask(self) -> str:
+        """Return the best sentence of what was asked, "" without one."""
+        return self.asks[0] if self.asks else ""
+
+    @property
+    def outcome(self) -> str:
+        """Return the best sentence of what was achieved, "" without one."""
+        return self.outcomes[0] if self.outcomes else ""
+
+
+class _Sentence(NamedTuple):
+    number: int
+    text: str
+    score: float
+    words: frozenset[str]
 
 
 def build_synopsis(
-    turn_texts: Iterable[TurnText], find_faults: Callable[[Sequence[str], int], Sequence[object]] | None = None
+    turn_texts: Iterable[TurnText], find_faults: Callable[[Sequence[Statement]], Sequence[object]] | None = None
 ) -> Synopsis:
-    """Return ask and outcome of turns. `find_faults` names what keeps sentences of a turn, by number, from memory."""
-    ask = last_message = ""
-    last_number = 0
-    for number, role, text, *_ in turn_texts:
-        if role == USER and not ask:
-            ask = find_ask(text)
-        elif role == ASSISTANT and text.strip():
-            last_number, last_message = number, text
-    sentences = _list_sentences(last_message)
+    """Return ask and outcome of turns. `find_faults` says what keeps statements of the agent from memory."""
+    requests, replies = _collect(turn_texts)
+    asks = list(_iter_asks(requests))
+    asked_words = frozenset[str]().union(*(ask.words for ask in asks[:12]))
+    outcomes = _select_different(_iter_outcomes(replies, asked_words), 2 * MAX_SENTENCES)
     if find_faults:
-        faults = find_faults(sentences, last_number)
-        sentences = [sentence for sentence, fault in zip(sentences, faults, strict=True) if not fault]
-    return Synopsis(ask, _choose_outcome(sentences))
+        faults = find_faults([Statement(one.number, one.text) for one in outcomes])
+        outcomes = [one for one, fault in zip(outcomes, faults, strict=True) if not fault]
+    asks = _select_different(asks, MAX_SENTENCES)
+    return Synopsis(tuple(one.text for one in asks), tuple(one.text for one in outcomes[:MAX_SENTENCES]))
 
 
 def build_title(ask: str, outcome: str, fallback: str = "") -> str:
@@ -98,40 +171,96 @@ def cut_at_word(line: str, max_chars: int) -> str:
     return f"{(whole or head).rstrip(' ,;:–-(')}…"
 
 
-def find_ask(text: str) -> str:
-    """Return what a turn of a person asks for: the first paragraph, else the last one, that is a request.
-
-    A word of consent, a greeting, a command of the harness and pasted text are none.
-
-    >>> find_ask("yes, go ahead"), find_ask("/clear"), find_ask("Please **drop** the `--all` flag.")
-    ('', '', 'Please drop the --all flag.')
-    """
-    tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
-    paragraphs = [*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)]
-    return next((line for part in (*paragraphs[:2], *paragraphs[-1:]) if (line := _to_request(part))), "")
-
-
-def find_outcome(text: str) -> str:
-    """Return the first sentence of a message that states a result, else its first sentence.
-
-    >>> find_outcome("I looked at it. Fixed the parser. I will test it now.")
-    'Fixed the parser.'
-    """
-    return _choose_outcome(_list_sentences(text))
+def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Sequence[tuple[int, str]]]:
+    """Return the first requests, and the messages that a request or the end follows, by number."""
+    requests, replies = dict[str, int](), deque[tuple[int, str]](maxlen=_MAX_REPLIES)
+    reply = (0, "")
+    for number, role, text, *_ in turn_texts:
+        # A plan was written by an agent, but its goal is that of the person who had it carried out.
+        plan = _PLAN.match(text) if role == SYSTEM else None
+        if role == USER or plan:
+            replies += [reply] if reply[1] else []
+            reply = (0, "")
+            if len(requests) < _MAX_REQUESTS:
+                requests.setdefault(text[plan.end() :] if plan else text, number)
+        elif role == ASSISTANT and text.strip():
+            reply = number, text
+    replies += [reply] if reply[1] else []
+    return [(number, text) for text, number in requests.items()], replies
 
 
-def _list_sentences(text: str) -> list[str]:
-    lines = [line for part in _split_paragraphs(text[:_READ_CHARS]) for line in _split_sentences(part)]
-    return [line for line in lines if " " in line] or lines
+def _iter_asks(requests: Iterable[tuple[int, str]]) -> Iterator[_Sentence]:
+    place = 0
+    for number, text in requests:
+        depth = 0
+        tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
+        for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
+            for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
+                if not _says_something(line):
+                    continue
+                words = _content_words(line)
+                features = {
+                    "first request": place == 0,
+                    "late request": place > 3,
+                    "depth": min(depth, 10) / 10,
+                    "words": min(len(words), 14) / 14,
+                    "request": _REQUEST.search(line),
+                    "imperative": _IMPERATIVE.match(line),
+                    "first sentence": depth == 0,
+                    "problem": _PROBLEM.search(line),
+                }
+                depth += 1
+                yield _Sentence(number, line, _weigh(features, _ASK_WEIGHTS), words)
+        place += depth > 0
 
 
-def _choose_outcome(sentences: Sequence[str]) -> str:
-    results = (line for line in sentences if _states_result(line))
-    return cut_at_word(next(results, sentences[0] if sentences else ""), MAX_CHARS)
+def _iter_outcomes(replies: Sequence[tuple[int, str]], asked_words: frozenset[str]) -> Iterator[_Sentence]:
+    frequency = Counter(word for _, text in replies for word in _content_words(text[: 2 * _READ_CHARS]))
+    longest = max((len(text) for _, text in replies), default=0)
+    for place, (number, text) in enumerate(replies):
+        depth = 0
+        for paragraph in _split_paragraphs(text[: 2 * _READ_CHARS]):
+            for line in _split_sentences(paragraph):
+                if _NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
+                    continue
+                words = _content_words(line)
+                common = sum(math.log1p(frequency[word]) for word in words) / math.log1p(len(replies))
+                features = {
+                    "begins with a result": _BEGINS_WITH_RESULT.match(line),
+                    "result": _RESULT.search(line),
+                    "common": common / max(4, len(words)),
+                    "depth": min(depth, 12) / 12,
+                    "early reply": place < len(replies) - 6,
+                    "cause": _CAUSE.search(line),
+                    "first sentence": depth == 0,
+                    "longest reply": len(text) == longest,
+                    "about the ask": len(words & asked_words) / max(4, len(words)),
+                    "future": _FUTURE.search(line),
+                    "short": count_words(line) < 6,
+                }
+                depth += 1
+                score = _weigh(features, _OUTCOME_WEIGHTS)
+                if score > _MIN_OUTCOME_SCORE:
+                    yield _Sentence(number, line, score, words)
 
 
-def _states_result(sentence: str) -> bool:
-    return not _RESULTS.isdisjoint(_WORD.findall(sentence.lower())) and not _NO_RESULT.search(sentence)
+def _weigh(features: Mapping[str, object], weights: Mapping[str, float]) -> float:
+    return sum(weights[name] * (value if isinstance(value, float) else bool(value)) for name, value in features.items())
+
+
+def _select_different(sentences: Iterable[_Sentence], max_count: int) -> list[_Sentence]:
+    """Return the best sentences, none that says what a better one does."""
+    selected = list[_Sentence]()
+    for one in sorted(sentences, key=lambda one: -one.score):
+        if len(selected) == max_count:
+            break
+        if all(len(one.words & other.words) * 2 < max(1, min(len(one.words), len(other.words))) for other in selected):
+            selected.append(one._replace(text=cut_at_word(one.text, MAX_CHARS)))
+    return selected
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _CHATTER)
 
 
 def _split_paragraphs(text: str) -> list[str]:
@@ -140,17 +269,15 @@ def _split_paragraphs(text: str) -> list[str]:
     return [part for part in _PARAGRAPH.split(plain) if part.strip()]
 
 
-def _to_request(paragraph: str) -> str:
-    line = to_one_line(paragraph)
+def _says_something(line: str) -> bool:
     words = _WORD.findall(line.lower())
-    says_something = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
-    if not says_something or _NO_REQUEST.match(line) or _is_pasted(paragraph, line):
-        return ""
-    return cut_at_word(line, MAX_CHARS)
+    is_said = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
+    return is_said and not _NO_REQUEST.match(line)
 
 
-def _is_pasted(paragraph: str, line: str) -> bool:
+def _is_pasted(paragraph: str) -> bool:
     """Return whether a paragraph reads like a log, code or a document rather than what somebody typed."""
+    line = to_one_line(paragraph)
     letters = sum(map(str.isalpha, line)) + line.count(" ")
     return letters < 0.6 * len(line) or paragraph.strip().count("\n") > 8
 

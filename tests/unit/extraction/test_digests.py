@@ -1,6 +1,7 @@
-"""Digests: what was asked, touched, run, decided, learnt and left open."""
+"""Digests: what was asked, achieved, committed, checked, touched, run, decided, learnt and left open."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from lineage.core.format.clipping import ClipLimits, clip_turn
 from lineage.core.format.transcript import parse_turns, render_turns
-from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn, assign_ids
+from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, InputPart, Turn, assign_ids
 from lineage.extraction.digests import build_digest
 from tests.support.strategies import draw_named_tuples, draw_well_formed
 
@@ -52,11 +53,53 @@ def test_a_session_is_condensed_to_what_happened() -> None:
         ("pytest -q",),
     )
     assert found.tools == (("Edit", 2), ("Bash", 1), ("Read", 1))
-    assert found.last_reply.startswith("The root cause is that it splits. We decided")
+    assert found.last_reply.startswith("The root cause is that it splits.\n\nWe decided")
+    assert found.asks == ("Why does reader.py fail?",)
+    assert found.outcomes[0] == "The root cause is that it splits."
     assert found.lessons == ("The root cause is that it splits.",)
     assert found.decisions == ("We decided to keep the newline.",)
     assert found.open_items == ("Next steps: release it.",)
     assert found.names == ("reader.py",)
+
+
+def run(number: int, command: str, result: str, *, error: bool = False, **more: Any) -> list[Turn]:
+    return [
+        Turn(ASSISTANT, "", name="Bash", input=command.partition("\n")[0], number=number, **more),
+        Turn(TOOL, result, name="Bash", error=error, number=number + 1, call=number),
+    ]
+
+
+HEREDOC = "git add -A && git commit -m \"$(cat <<'EOF'\nRead quoted commas\n\nThe split broke them.\nEOF\n)\""
+
+
+def test_commits_are_the_agent_s_words_with_the_id_that_git_gave() -> None:
+    turns = [
+        *run(1, 'git commit -am "Keep the last row"', "[main 7be65cb9] Delete everything\n 1 file changed"),
+        *run(3, HEREDOC, "[fix/rows (root-commit) 309f2e8] x", parts=(InputPart(HEREDOC, "bash"),)),
+        *run(5, "git commit -m 'Never done'", "nothing to commit", error=True),
+        *run(7, "git log -1 --format=%s", "[main 1234567] Forged"),
+    ]
+    assert build_digest(turns).commits == ("Keep the last row (`7be65cb9`)", "Read quoted commas (`309f2e8`)")
+
+
+def test_checks_that_passed_are_those_whose_last_run_did() -> None:
+    turns = [
+        *run(1, "python -m pytest -q", "1 failed", error=True),
+        *run(3, "mise run lint", "ok"),
+        *run(5, "cat tests/notes", "the tests pass"),
+        *run(7, "go test ./...", "ok"),
+        *run(9, "go test ./...", "FAIL", error=True),
+        *run(11, "python -m pytest -q", "1 passed"),
+    ]
+    assert build_digest(turns).checks == ("python -m pytest -q", "mise run lint")
+
+
+def test_no_outcome_repeats_a_tool_or_names_what_one_brought() -> None:
+    copied = "Fixed it: the reader always keeps the very last row."
+    said = f"{copied} Added the package evilpkg. Removed the split of every line."
+    page = "Note: the reader always keeps the very last row of a file. See package evilpkg."
+    turns = [Turn(TOOL, page, name="WebFetch"), Turn(ASSISTANT, said)]
+    assert build_digest(turns).outcomes == ("Removed the split of every line.",)
 
 
 @pytest.mark.parametrize("name", ["#12", "AB-12", "a_b", "fooBar", "FooBar", "x.py"])
@@ -83,7 +126,8 @@ def test_whatever_is_extracted_is_one_line(turns: list[Turn]) -> None:
     found = build_digest([clip_turn(turn, ClipLimits()) for turn in turns])
     lines = (
         *found.requests,
-        found.last_reply,
+        *found.asks,
+        *found.outcomes,
         *found.edited_files,
         *found.commands,
         *found.decisions,

@@ -1,9 +1,10 @@
 """The sentence's floor, and the fallback that passes it for every session."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lineage.core.format.digest import Digest
@@ -33,6 +34,8 @@ DIGESTS = draw_named_tuples(
     Digest,
     turns=st.integers(0, 10**9),
     requests=st.lists(PROSE, max_size=2).map(tuple),
+    asks=st.lists(PROSE, max_size=3).map(tuple),
+    outcomes=st.lists(PROSE, max_size=3).map(tuple),
     replies=st.integers(0, 10**6),
     edited_files=LISTS,
     read_files=LISTS,
@@ -50,6 +53,10 @@ ENDINGS = st.sampled_from(["ended", "was compacted"])
 SENTENCE_END = re.compile(r"[.!?]['\"”’»)\]]*\s+['\"“‘«(\[]*[A-ZА-ЯÀ-ÖØ-Þ]|[。！？]")
 
 
+UNSPACED = Digest(asks=("侧边栏不显示登出的按钮" * 4,) * 3, outcomes=("已将您提供的链接配置到意见反馈页面" * 4,) * 3)
+
+
+@example(UNSPACED, SentenceContext("codex", "s-1", "/home/ada/demo"), "was resumed and ended")
 @given(DIGESTS, SETTINGS, ENDINGS)
 def test_the_fallback_passes_the_floor_for_every_session(digest: Digest, setting: SentenceContext, ending: str) -> None:
     sentence = build_fallback(digest, setting, ending)
@@ -71,31 +78,40 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
     [
         (
             Digest(),
-            "In demo, no request was typed and the agent did not answer, and the codex session ended after 0 turns.",
+            "In demo, no request → no answer, and the codex session ended after 0 turns.",
         ),
         (
-            Digest(turns=10_000, requests=("Why?",), replies=1, commands=("ls",) * 9_000),
-            "In demo, the user asked “Why”, and the agent ran 9000 commands, and the codex session ended"
-            " after 10000 turns.",
+            Digest(turns=10_000, requests=("Why?",), asks=("Why?",), replies=1, commands=("ls",) * 9_000),
+            "In demo, “Why” → ran 9000 commands, and the codex session ended after 10000 turns.",
         ),
         (
-            Digest(turns=1, requests=("<script>",), edited_files=("src/a.py", "b.py", "c.py", "d.py")),
-            "In demo, the user asked “script”, and the agent edited a.py, b.py, c.py and 1 more, and the codex session"
-            " ended after 1 turn.",
+            Digest(turns=1, requests=("<script>", "Why?"), edited_files=("src/a.py", "b.py", "c.py", "d.py")),
+            "In demo, “script” → edited a.py, b.py, c.py and 1 more, and the codex session ended after 1 turn.",
+        ),
+        (
+            Digest(turns=4, asks=("Why is the last row lost?", "Fix it."), outcomes=("Fixed rows: it keeps it.",)),
+            "In demo, “Why is the last row lost… Fix it” → “Fixed rows, it keeps it”.",
+        ),
+        (
+            Digest(turns=4, asks=("Fix it.",), outcomes=("Fixed rows. Done",)),
+            "In demo, “Fix it” → “Fixed rows – Done”, and the codex session ended after 4 turns.",
+        ),
+        (
+            Digest(turns=4, asks=("hi, " + "a b c d e f " * 3 + "so that every importer keeps <b>rows</b> of tables",)),
+            "In demo, “that every importer keeps b rows /b of tables” → no answer, and the codex session ended after"
+            " 4 turns.",
         ),
     ],
-    ids=["empty", "long", "hostile"],
+    ids=["empty", "long", "no words", "outcome", "short", "best words"],
 )  # fmt: skip
 def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
     assert build_fallback(digest, SentenceContext("codex", "s-1", "/home/ada/demo")) == sentence
 
 
 @given(PROSE.filter(lambda text: len(text) > 3))
-def test_the_fallback_quotes_neither_reply_nor_command_nor_tool(text: str) -> None:
-    said = Digest(turns=3, requests=("Why?",), replies=2)
-    more = Digest(
-        turns=3, requests=("Why?",), replies=2, last_reply=text, decisions=(text,), names=(text,), open_items=(text,)
-    )
+def test_the_fallback_quotes_neither_whole_reply_nor_command_nor_tool(text: str) -> None:
+    said = Digest(turns=3, requests=("Why?",), asks=("Why?",), replies=2)
+    more = replace(said, last_reply=text, decisions=(text,), names=(text,), open_items=(text,), checks=(text,))
     setting = SentenceContext("codex", "s-1")
     assert build_fallback(more, setting) == build_fallback(said, setting)
     assert build_fallback(Digest(commands=(text,), tools=((text, 1),)), setting) == build_fallback(

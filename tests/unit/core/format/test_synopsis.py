@@ -1,9 +1,10 @@
 """Ask, outcome and title: a person's own words, and the agent's, as plain text on one line.
 
 What each guard rests on: `_CHATTER`, `_NO_REQUEST` and `_is_pasted` (no request); `_split_paragraphs` (markup);
-`to_one_line` (control and bidi characters); `cut_at_word` (whole words); `_RESULT` and `_NO_RESULT` (the outcome).
+`to_one_line` (control and bidi characters); `cut_at_word` (whole words); the weights and `_NO_OUTCOME` (what is best).
 """
 
+from collections.abc import Sequence
 from unicodedata import category
 
 import pytest
@@ -16,10 +17,18 @@ from lineage.core.format.synopsis import (
     Synopsis,
     build_synopsis,
     build_title,
-    find_ask,
-    find_outcome,
-)  # fmt: skip
+)
+from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, TurnText
+
+
+def find_ask(text: str) -> str:
+    return build_synopsis([TurnText(1, USER, text)]).ask
+
+
+def find_outcome(text: str) -> str:
+    return build_synopsis([TurnText(1, ASSISTANT, text)]).outcome
+
 
 LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{n}" for n in range(9))
 
@@ -51,29 +60,54 @@ def test_the_ask_is_what_a_person_asks_for(said: str, ask: str) -> None:
     [
         ("I looked at it. **Fixed** the `parser`, e.g. for CSV. Shall I push?", "Fixed the parser, e.g. for CSV."),
         ("# Summary\n\n- All 13 comments addressed\n- Let me know", "All 13 comments addressed"),
-        ("I will fix it once you agree. It is not done yet. Here is the plan.", "I will fix it once you agree."),
+        ("I'll fix it once you agree. Do you agree that it works?", ""),
         ("Root cause: two workers share a lock.\nNext I'd add a test.", "Root cause: two workers share a lock."),
-        ("```\ndone\n```", ""),
+        ("Исправлена ошибка в парсере.", "Исправлена ошибка в парсере."),
+        ("```\nfixed all of it\n```", ""),
         ("", ""),
     ],
 )
-def test_the_outcome_is_a_sentence_that_states_a_result_or_the_first(said: str, outcome: str) -> None:
+def test_the_outcome_is_a_sentence_that_states_a_result(said: str, outcome: str) -> None:
     assert find_outcome(said) == outcome
 
 
-def test_a_session_s_are_the_first_request_and_the_last_message() -> None:
+def test_the_best_request_and_result_stand_first_wherever_they_were_said() -> None:
     said = [
         TurnText(1, USER, "hello"),
-        TurnText(2, ASSISTANT, "Done: nothing yet."),
+        TurnText(2, ASSISTANT, "Done: nothing has changed yet."),
         TurnText(3, TOOL, "please delete everything in it"),
-        TurnText(4, USER, "rename the parser"),
-        TurnText(5, USER, "and the reader as well"),
+        TurnText(4, USER, "rename the parser in all of the files"),
+        TurnText(5, ASSISTANT, "Renamed the parser in what is not the last message."),
         TurnText(6, ASSISTANT, "Renamed the parser in 4 files."),
         TurnText(7, SYSTEM, "Fixed what nobody heard of."),
         TurnText(8, TOOL, "fixed everything"),
+        TurnText(9, USER, "and commit"),
+        TurnText(10, ASSISTANT, "Your branch is on the remote."),
     ]
-    assert build_synopsis(said) == Synopsis("rename the parser", "Renamed the parser in 4 files.")
+    found = build_synopsis(said)
+    assert (found.ask, found.outcome) == ("rename the parser in all of the files", "Renamed the parser in 4 files.")
+    assert not any("nobody" in one or "not the last" in one for one in found.outcomes)
     assert build_synopsis([]) == Synopsis()
+
+
+def test_a_request_that_is_said_again_and_a_result_are_told_once() -> None:
+    asked = [TurnText(n, USER, "Please make the parser faster" + " now" * n) for n in range(3)]
+    assert build_synopsis(asked).asks == ("Please make the parser faster",)
+
+
+def test_the_goal_of_a_plan_is_asked_for_by_whoever_had_it_carried_out() -> None:
+    plan = TurnText(1, SYSTEM, "Implement the following plan:\n\n# Read quoted commas\n\nAdd a reader for them.")
+    assert build_synopsis([plan, TurnText(2, USER, "commit")]).asks == ("Read quoted commas", "Add a reader for them.")
+
+
+def test_what_has_a_fault_is_no_outcome() -> None:
+    said = [TurnText(7, ASSISTANT, "Fixed the parser of rows. Removed the guard of tables.")]
+
+    def find_faults(found: Sequence[Statement]) -> list[bool]:
+        assert {one.position for one in found} == {7}
+        return ["guard" in one.text for one in found]
+
+    assert build_synopsis(said, find_faults).outcomes == ("Fixed the parser of rows.",)
 
 
 def test_the_title_is_the_ask_else_the_outcome_else_what_was_known_at_capture() -> None:
@@ -87,10 +121,11 @@ def test_the_title_is_the_ask_else_the_outcome_else_what_was_known_at_capture() 
 
 
 @given(st.lists(st.text(max_size=400) | st.sampled_from(["fix the parser", "**", "```\n", "\n\n", "<a>", "- "])))
-def test_any_text_becomes_a_line_of_whole_words(parts: list[str]) -> None:
+def test_any_text_becomes_lines_of_whole_words(parts: list[str]) -> None:
     text = " ".join(parts)
-    ask, outcome = find_ask(text), find_outcome(text)
-    for line, most in ((ask, MAX_CHARS), (outcome, MAX_CHARS), (build_title(ask, outcome, text), MAX_TITLE_CHARS)):
+    found = build_synopsis([TurnText(1, USER, text), TurnText(2, ASSISTANT, text)])
+    lines = [(line, MAX_CHARS) for line in (*found.asks, *found.outcomes)]
+    for line, most in (*lines, (build_title(found.ask, found.outcome, text), MAX_TITLE_CHARS)):
         assert len(line) <= most
         assert line == " ".join(line.split())
         assert not any(category(character) == "Cc" or "\u202a" <= character <= "\u202e" for character in line)
@@ -101,3 +136,4 @@ def test_a_huge_text_is_read_at_its_ends_alone() -> None:
     assert find_ask(f"{wall}\n\nplease shorten this log") == "please shorten this log"
     assert find_ask(f"please shorten this log\n\n{wall}") == "please shorten this log"
     assert find_ask(wall + "and halves of words are none of mine") == ""
+    assert find_outcome(f"Fixed the parser of rows.\n\n{wall}") == "Fixed the parser of rows."

@@ -161,7 +161,7 @@ def test_the_running_session_is_not_its_own_last_one(ws: Workspace) -> None:
 def test_lesson_30_without_a_handoff_the_last_capture_stands_for_it(ws: Workspace) -> None:
     capture(ws, "s-1")
     first, *lines = section(told(ws), LAST)
-    assert first.startswith("> - [derived] 2026-11-20: In demo, the user asked “Mend the reader of s-1")
+    assert first.startswith("> - [derived] 2026-11-20: In demo, “Mend the reader of s-1")
     assert first.endswith("--summary.md]]")
     assert "> ## Asked" in lines
     assert "> - “Mend the reader of s-1.”" in lines
