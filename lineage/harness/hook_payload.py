@@ -38,8 +38,7 @@ class HookPayload:
 
     def identity(self, agent: str) -> Identity:
         """Return the session's identity, as `core.capture.request` derives it from these ids."""
-        key = f"{self.lane}#{self.session_id}" if self.lane else self.session_key
-        return Identity(agent, self.session_id, key)
+        return Identity.in_lane(agent, self.session_id, self.lane, self.session_key)
 
 
 def parse_hook_payload(harness: str, payload: Mapping[str, Any]) -> HookPayload | None:

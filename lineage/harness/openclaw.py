@@ -3,8 +3,8 @@
 `agents/<agent>/agent/openclaw-agent.sqlite` holds the entries of every session, long ones compressed; before they lay
 in `agents/<agent>/sessions/<id>.jsonl`. What OpenClaw has moved to its own archive is no longer read.
 
-The session key is a lane: a lasting chat with one session after another. So the key, and the key of a sub-agent's
-parent, come with the hook's payload. (format: Identity)
+The session key is a lane: a lasting chat with one session after another. The database names it, as the hook's payload
+does; in files it is unknown. (format: Identity)
 """
 
 import sqlite3
@@ -83,6 +83,7 @@ def _read_session(connection: sqlite3.Connection, path: Path, session: str | Non
     return replace(
         capture,
         session_id=name,
+        lane=as_string(window.get("session_key")) or None,
         parent_session=_find_parent(sessions, window),
         forked_from=capture.forked_from or (origin if window.get("reason") in _CONTINUING else "") or None,
         title=capture.title or as_string(node.get("label")) or as_string(node.get("display_name")) or None,

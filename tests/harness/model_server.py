@@ -1,10 +1,11 @@
 """A model that follows a script in the prompt, spoken to by four protocols over loopback HTTP.
 
 It keeps nothing between requests: what it answers follows from the last text that a person typed. `RUN(command)` asks
-for the harness's own shell, `CALL(tool key=value)` for a tool by the end of its name. `SAY(text)` is answered with that
-text, `SHOUT(text)` with it in capitals, also after a tool's result; `FILL(n)` puts n words before it, and `HANG()` is
-never answered. Every request is appended to a file as a line of JSON before it is answered. It imports the standard
-library alone: it runs in the network namespace of the harness, by whichever Python is there.
+for the harness's own shell, `CALL(tool key=value)` for a tool of lineage by the end of its name, once it is there.
+`SAY(text)` is answered with that text, `SHOUT(text)` with it in capitals, also after a tool's result; `FILL(n)` puts n
+words before it, and `HANG()` is never answered. Every request is appended to a file as a line of JSON before it is
+answered. It imports the standard library alone: it runs in the network namespace of the harness, by whichever Python is
+there.
 """
 
 import json
@@ -19,6 +20,7 @@ from typing import Any
 
 LINEAGE_BLOCK = re.compile(r"(?:<|&lt;)lineage-context(?:>|&gt;).*?(?:<|&lt;)/lineage-context(?:>|&gt;)", re.DOTALL)
 SHELLS = ("Bash", "bash", "shell", "exec", "exec_command", "shell_command", "run_shell_command", "local_shell")
+PAUSE, MAX_PAUSES = "timeout 1 tail -f /dev/null; echo waited", 30
 SUMMARY = re.compile(r"summar|compact|compress|handoff|state_snapshot|checkpoint", re.IGNORECASE)
 
 
@@ -144,7 +146,8 @@ def answer(asked: Asked) -> Answer:
         (n, LINEAGE_BLOCK.sub("", message.text)) for n, message in enumerate(asked.messages) if message.kind == "user"
     ]
     if spoken and SUMMARY.search(spoken[-1][1]) and not re.search(r"\b(SAY|SHOUT|HANG)\([^)]*\)\W*$", spoken[-1][1]):
-        return Answer("<summary>\nThe summary of the scripted model.\n</summary>")
+        tag = "state_snapshot" if "<state_snapshot>" in spoken[-1][1] else "summary"
+        return Answer(f"<{tag}>\nThe summary of the scripted model.\n</{tag}>")
     scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|SAY|SHOUT|HANG)\(", text)]
     if not scripted:
         return Answer("Nothing was asked.")
@@ -154,22 +157,28 @@ def answer(asked: Asked) -> Answer:
     said = [words.upper() if how == "SHOUT" else words for how, words in re.findall(r"\b(SAY|SHOUT)\(([^)]*)\)", text)]
     # no word twice: some harnesses stop a model that repeats itself
     filling = "".join(f"word{n} " for count in re.findall(r"\bFILL\((\d+)\)", text) for n in range(int(count)))
-    done = sum(message.kind == "result" for message in asked.messages[place:])
+    return _answer_with_call(asked, place, text) or Answer(filling + (said[-1] if said else "Done."))
+
+
+def _answer_with_call(asked: Asked, place: int, text: str) -> Answer | None:
+    """Return the next call that the text at a place asks for, None when all were made."""
+    behind = asked.messages[place:]
+    pauses = sum(message.kind == "call" and PAUSE in message.text for message in behind)
+    done = sum(message.kind == "result" for message in behind) - pauses
     calls = re.findall(r"\b(RUN|CALL)\(([^)]*)\)", text)
-    if done < len(calls) and asked.tools:
-        word, what = calls[done]
-        if word == "RUN":
-            shell = next((name for name in SHELLS if name in asked.tools), "")
-            return (
-                Answer("", shell, _fill_shell(asked.tools.get(shell, {}), what))
-                if shell
-                else Answer("There is no shell.")
-            )
+    if done >= len(calls) or not asked.tools:
+        return None
+    word, what = calls[done]
+    shell = next((name for name in SHELLS if name in asked.tools), "")
+    if word == "CALL":
         name, _, argument = what.partition(" ")
         key, _, value = argument.partition("=")
-        found = next((tool for tool in sorted(asked.tools) if tool.endswith(name)), "")
-        return Answer("", found, {key: value} if key else {}) if found else Answer(f"There is no tool {name}.")
-    return Answer(filling + (said[-1] if said else "Done."))
+        if found := next((tool for tool in sorted(asked.tools) if "lineage" in tool and tool.endswith(name)), ""):
+            return Answer("", found, {key: value} if key else {})
+        if pauses >= MAX_PAUSES:
+            return Answer(f"There is no tool {name}.")
+        what = f"{PAUSE} {pauses}"  # some harnesses ask before they know a server's tools; no pause is like the other
+    return Answer("", shell, _fill_shell(asked.tools[shell], what)) if shell else Answer("There is no shell.")
 
 
 def _sse(events: Iterable[Any], named: bool = False) -> bytes:
@@ -185,7 +194,7 @@ def write_anthropic(said: Answer, body: dict[str, Any]) -> bytes:
     block: dict[str, Any] = {"type": "text", "text": said.text}
     if said.tool:
         block = {"type": "tool_use", "id": f"toolu_{_count(body)}", "name": said.tool, "input": said.arguments}
-    usage = {"input_tokens": 9, "output_tokens": 9}
+    usage = {"input_tokens": _estimate(body), "output_tokens": _estimate(said.text)}
     reason = "tool_use" if said.tool else "end_turn"
     whole = {
         "id": f"msg_{_count(body)}", "type": "message", "role": "assistant", "model": body.get("model", "scripted"),
@@ -225,9 +234,10 @@ def write_responses(said: Answer, body: dict[str, Any]) -> bytes:
         }  # fmt: skip
         if namespace:
             item["namespace"] = namespace
+    asked, spoken = _estimate(body), _estimate(said.text)
     usage = {
-        "input_tokens": 9, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 9,
-        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 18,
+        "input_tokens": asked, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": spoken,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": asked + spoken,
     }  # fmt: skip
     whole = {
         "id": f"resp_{number}", "object": "response", "model": body.get("model", "scripted"), "created_at": 0,
@@ -256,7 +266,8 @@ def write_chat(said: Answer, body: dict[str, Any]) -> bytes:
         message["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
     reason = "tool_calls" if said.tool else "stop"
     head = {"id": f"chat_{number}", "created": 0, "model": body.get("model", "scripted")}
-    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+    asked, spoken = _estimate(body), _estimate(said.text)
+    usage = {"prompt_tokens": asked, "completion_tokens": spoken, "total_tokens": asked + spoken}
     if not body.get("stream"):
         choice = {"index": 0, "message": message, "finish_reason": reason}
         return json.dumps({**head, "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
@@ -275,11 +286,17 @@ def write_gemini(said: Answer, body: dict[str, Any]) -> bytes:
     part: dict[str, Any] = {"text": said.text}
     if said.tool:
         part = {"functionCall": {"name": said.tool, "args": said.arguments}}
+    asked, spoken = _estimate(body), _estimate(said.text)
     whole = {
         "candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
-        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18},
+        "usageMetadata": {"promptTokenCount": asked, "candidatesTokenCount": spoken, "totalTokenCount": asked + spoken},
     }
     return _sse([whole]) if body.get("stream") else json.dumps(whole).encode()
+
+
+def _estimate(content: Any) -> int:
+    """Return about how many tokens this is: some harnesses compact only where that makes the conversation shorter."""
+    return len(json.dumps(content)) // 4
 
 
 def _count(body: dict[str, Any]) -> int:

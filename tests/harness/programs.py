@@ -149,7 +149,10 @@ def _connect_gemini(sandbox: Sandbox) -> None:
 
 
 def _qwen(sandbox: Sandbox) -> None:
-    write(sandbox.home / ".qwen" / "settings.json", _gemini_settings("openai"))
+    shown = {
+        "tools": {"toolSearch": {"enabled": False}}
+    }  # else MCP's tools are in no request until they are looked for
+    write(sandbox.home / ".qwen" / "settings.json", {**_gemini_settings("openai"), **shown})
 
 
 def _connect_qwen(sandbox: Sandbox) -> None:
@@ -209,6 +212,7 @@ def _openclaw(sandbox: Sandbox) -> None:
             "models": {"providers": {"scripted": provider}},
             "agents": agents,
             "plugins": {"entries": {"lineage": {"hooks": {"allowConversationAccess": True}}}},
+            "tools": {"toolSearch": {"enabled": False}},
         },
     )
 

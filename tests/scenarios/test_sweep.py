@@ -131,6 +131,9 @@ def test_an_end_without_a_word_and_without_a_transcript_is_nothing(tmp_path: Pat
     enqueue_in_process(root, make_end_payload(tmp_path / "never.jsonl", "s-1"))
     done = drain_spool(root, home)
     assert (done.put_off, done.given_up, done.next_due, list_spooled_paths(root)) == ([], [], None, [])
+    # Gemini CLI tells of an end twice.
+    enqueue_in_process(root, make_end_payload(tmp_path / "never.jsonl", "s-1", reason="exit"))
+    assert (drain_spool(root, home).put_off, list_spooled_paths(root)) == ([], [])
     # Should it turn up, it is captured all the same.
     append_transcript(tmp_path / "never.jsonl", "Late.")
     assert len(run_sweep(root, home).captured) == 1
@@ -247,6 +250,26 @@ def test_the_sweep_finds_sessions_from_before_the_hooks_once(lineage: LineageCom
     assert len(list_captured(lineage.root)) == 2
     append_transcript(history / "s-2.jsonl", "And the binder.")
     assert lineage("sweep", "--json").json["captured"] == [derive_session_token("default", "s-2")]
+
+
+def test_a_chat_s_session_is_one_whether_a_hook_or_its_database_names_it(lineage: LineageCommand, home: Path) -> None:
+    """OpenClaw's hooks give the lane; `import` finds it in the database. A session that is known without stays one."""
+    database = create_database(home / ".openclaw/agents/main/agent/openclaw-agent.sqlite")
+    said = {"type": "message", "id": "m1", "timestamp": "2026-10-02T10:00:00.000Z"}
+    for session in ("s-1", "s-2", "s-3"):
+        add_session(database, session, [{**said, "message": {"role": "user", "content": f"Mend {session}."}}])
+    ended = {"event": "session-end", "session_id": "s-1", "lane": "agent:main:main"}
+    enqueue_in_process(lineage.root, ended, harness="openclaw")
+    lineage("work")
+    lineage("session-end", "--harness", "openclaw", "--session-id", "s-2", "--transcript-path", str(database))
+    lineage("import", "openclaw")
+    enqueue_in_process(lineage.root, {**ended, "session_id": "s-2"}, harness="openclaw")
+    enqueue_in_process(lineage.root, {**ended, "session_id": "s-3"}, harness="openclaw")
+    lineage("work")
+    assert lineage("sweep", "--idle", "0", "--json").json["captured"] == []
+    found = {item.session_id: item.session_key for item in list_captured(lineage.root)}
+    assert len(list_captured(lineage.root)) == 3
+    assert found == {"s-1": "agent:main:main#s-1", "s-2": None, "s-3": "agent:main:main#s-3"}
 
 
 def test_the_sweep_waits_for_a_session_that_no_hook_told_of(lineage: LineageCommand, history: Path) -> None:

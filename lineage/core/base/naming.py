@@ -62,6 +62,11 @@ class Identity(NamedTuple):
         """The session's token, 16 letters and digits, made of the key if there is one, else of the id."""
         return derive_session_token(self.agent_id, self.session_key or self.session_id)
 
+    @staticmethod
+    def in_lane(agent_id: str, session_id: str, lane: str | None, session_key: str | None = None) -> "Identity":
+        """Return a session's identity: sessions of one lane are told apart by id, for their key is the lane's."""
+        return Identity(agent_id, session_id, f"{lane}#{session_id}" if lane else session_key)
+
 
 @lru_cache(maxsize=1024)
 def derive_session_token(agent_id: str, identity: str) -> str:

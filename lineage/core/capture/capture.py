@@ -27,8 +27,8 @@ class Capture:
     `session_id`, `parent_session` (of a sub-agent) and `forked_from` are the harness's own ids, if the source names
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
     `has_data` says that data is attached to the session, so that it can have findings. `partial` says that only the
-    prompts are left: the harness deleted the rest. `project_hash` is the SHA-256 of the project's folder where the
-    source names no more.
+    prompts are left: the harness deleted the rest. `lane` is the lasting chat that the session is of. `project_hash` is
+    the SHA-256 of the project's folder where the source names no more.
     """
 
     turns: Sequence[Turn]
@@ -45,4 +45,5 @@ class Capture:
     skipped: Mapping[str, int] = field(default_factory=dict)
     has_data: bool = False
     partial: bool = False
+    lane: str | None = None
     project_hash: str | None = None

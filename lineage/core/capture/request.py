@@ -97,11 +97,8 @@ def _parse_identity(payload: Mapping[str, Any], agent_id: str | None) -> Identit
     session_id = validate_id("session_id", payload.get("session_id"))
     raw_key = payload.get("session_key")
     key = validate_id("session_key", raw_key) if raw_key else None
-    lane = payload.get("lane")
-    if lane:
-        # Sessions of one lane are told apart by id: a gateway's session key is the same for all of them.
-        key = f"{validate_id('lane', lane)}#{session_id}"
-    return Identity(validate_agent_id(str(agent)), session_id, key)
+    lane = payload.get("lane") and validate_id("lane", payload["lane"])
+    return Identity.in_lane(validate_agent_id(str(agent)), session_id, lane, key)
 
 
 def _check_transcript(flow: str, payload: Mapping[str, Any]) -> Any:

@@ -203,7 +203,7 @@ def _import_session(ws: Workspace, agent_id: str, group: SessionSources) -> Sess
     for reading in distinct:
         result.skipped.update(reading.capture.skipped)
         try:
-            _capture_source(ws, agent_id, group.session_id, reading, result)
+            _capture_source(ws, group, reading, result)
         except RemovedError:  # removed while it was read
             result.status = REFUSED
         except (TranscriptError, InvalidInput, FormatError) as error:
@@ -223,16 +223,15 @@ def _drop_copies(readings: Iterable[_SourceReading]) -> list[_SourceReading]:
     return sorted(distinct, key=lambda reading: (reading.at, reading.extent))
 
 
-def _capture_source(
-    ws: Workspace, agent_id: str, session_id: str, reading: _SourceReading, result: SessionImportResult
-) -> None:
+def _capture_source(ws: Workspace, group: SessionSources, reading: _SourceReading, result: SessionImportResult) -> None:
     """Capture the session's end, then each compaction that its source records."""
     if not reading.turns:
         return
     payload = {
         "harness": reading.source.harness,
-        "session_id": session_id,
-        "agent_id": agent_id,
+        "session_id": group.identity.session_id,
+        "agent_id": group.identity.agent_id,
+        "lane": group.lane,
         "transcript_path": reading.source.path,
         "project": resolve_project(reading.capture.project),
         "captured_at": reading.at,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from lineage.core.base.naming import derive_session_token
+from lineage.core.base.naming import Identity
 from lineage.core.base.times import shift_time
 from lineage.errors import TranscriptError
 from lineage.harness.sqlite import DATABASE_SUFFIXES
@@ -48,14 +48,13 @@ def _leave_out_open(
 ) -> list[SessionSources]:
     """Return the groups that are over and no other agent's. Add the open ones to the result."""
     others = {*ws.index.list_agents()} - {agent_id}
-    left_out = {derive_session_token(agent_id, session.session_id) for session in done.waiting}
+    waiting, left_out = {session.session_id for session in done.waiting}, set[str]()
     for group in groups:
-        until = _find_end(group, idle_minutes)
-        if until > ws.now and group.token not in left_out:
-            done.waiting.append(OpenSession(group.sources[0].harness, group.session_id, until))
-        if until > ws.now or any(
-            ws.documents.claims.has(derive_session_token(one, group.session_id)) for one in others
-        ):
+        until, session_id = _find_end(group, idle_minutes), group.identity.session_id
+        if until > ws.now and session_id not in waiting:
+            done.waiting.append(OpenSession(group.sources[0].harness, session_id, until))
+        tokens = (Identity.in_lane(one, session_id, group.lane).token for one in others)
+        if until > ws.now or session_id in waiting or any(map(ws.documents.claims.has, tokens)):
             left_out.add(group.token)
     return [group for group in groups if left_out.isdisjoint({group.token, *group.parents})]
 

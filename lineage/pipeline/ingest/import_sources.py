@@ -1,11 +1,11 @@
 """The sources of an import: files and records of earlier sessions, by session; nothing here writes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lineage import __version__
-from lineage.core.base.naming import derive_session_token, validate_id
+from lineage.core.base.naming import Identity, derive_session_token, validate_id
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError
@@ -87,6 +87,7 @@ class SourceSummary:
     forked_from: str | None = None
     parent_session: str | None = None
     ended_at: str | None = None
+    lane: str | None = None
     problem: str | None = None
 
 
@@ -97,11 +98,16 @@ class SessionSources:
     `ended_at` is the time of its last record, canonical UTC, "" if none is known.
     """
 
-    token: str
-    session_id: str
+    identity: Identity
+    lane: str | None
     parents: frozenset[str]
     sources: tuple[ImportSource, ...]
     ended_at: str = ""
+
+    @property
+    def token(self) -> str:
+        """The session's token."""
+        return self.identity.token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +142,16 @@ def survey_history(
         if stamp == source.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
             unchanged[source] = token
     changed = [source for source in sources if source not in unchanged]
-    summaries = pool.map_chunks(summarize_sources, changed, lambda done, total: progress(READING, done, total))
+    read = pool.map_chunks(summarize_sources, changed, lambda done, total: progress(READING, done, total))
+    agent_id = import_request.agent_id
+    summaries = [
+        replace(one, lane=find_lane(ws, agent_id, one.session_id, one.lane)) if one.lane else one for one in read
+    ]
     return HistorySurvey(
         harnesses=_list_present(import_request),
         sources=sources,
         unchanged=unchanged,
-        groups=tuple(group_by_session(import_request.agent_id, summaries)),
+        groups=tuple(group_by_session(agent_id, summaries)),
         problems=tuple((s.source.harness, s.source.path, s.problem) for s in summaries if s.problem is not None),
     )
 
@@ -186,9 +196,8 @@ def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
         try:
             capture = source.read()
             session_id = validate_id("session_id", capture.session_id or source.session or Path(source.path).stem)
-            summaries.append(
-                SourceSummary(source, session_id, capture.forked_from, capture.parent_session, capture.ended_at)
-            )
+            ties = capture.forked_from, capture.parent_session
+            summaries.append(SourceSummary(source, session_id, *ties, capture.ended_at, capture.lane))
         except (TranscriptError, InvalidInput) as error:
             summaries.append(SourceSummary(source, problem=error.message))
     return summaries
@@ -196,16 +205,24 @@ def summarize_sources(sources: Sequence[ImportSource]) -> list[SourceSummary]:
 
 def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[SessionSources]:
     """Return the readable sources by session, in the order of each session's first one."""
-    by_token: dict[str, list[SourceSummary]] = {}
+    by_identity: dict[Identity, list[SourceSummary]] = {}
     for summary in sorted((s for s in summaries if s.problem is None), key=lambda s: s.source):
-        by_token.setdefault(derive_session_token(agent_id, summary.session_id), []).append(summary)
+        by_identity.setdefault(Identity.in_lane(agent_id, summary.session_id, summary.lane), []).append(summary)
+    tokens = {identity.session_id: identity.token for identity in by_identity}
     groups = []
-    for token, own in by_token.items():
+    for identity, own in by_identity.items():
         ties = {tie for summary in own for tie in (summary.forked_from, summary.parent_session) if tie}
-        parents = frozenset(derive_session_token(agent_id, tie) for tie in ties) - {token}
+        parents = frozenset(tokens.get(tie) or derive_session_token(agent_id, tie) for tie in ties) - {identity.token}
         sources, ended_at = tuple(summary.source for summary in own), max(summary.ended_at or "" for summary in own)
-        groups.append(SessionSources(token, own[0].session_id, parents, sources, ended_at))
+        groups.append(SessionSources(identity, own[0].lane, parents, sources, ended_at))
     return groups
+
+
+def find_lane(ws: Workspace, agent_id: str, session_id: str, lane: str | None) -> str | None:
+    """Return the lane by which a session is known: none for one that was captured when its lane wasn't known."""
+    has = ws.documents.claims.has
+    is_known_without = has(Identity(agent_id, session_id).token)
+    return None if is_known_without and not has(Identity.in_lane(agent_id, session_id, lane).token) else lane
 
 
 def order_by_fork(groups: Iterable[SessionSources]) -> Iterator[list[SessionSources]]:

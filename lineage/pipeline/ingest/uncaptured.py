@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token
+from lineage.core.base.naming import DEFAULT_AGENT, Identity
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.errors import InvalidInput, LineageError
 from lineage.harness import ADAPTERS, load_adapter
@@ -42,8 +42,8 @@ def find_uncaptured(
     agents = {DEFAULT_AGENT, *ws.index.list_agents()}
     told = {seen.session_token for seen in ws.telemetry.list_seen_sessions()}
 
-    def is_known(session_id: str) -> bool:
-        tokens = {derive_session_token(agent, session_id) for agent in agents}
+    def is_known(session_id: str, lane: str | None = None) -> bool:
+        tokens = {Identity.in_lane(agent, session_id, lane).token for agent in agents}
         documents = ws.documents
         return bool(tokens & told) or any(documents.claims.has(t) or documents.tombstones.has(t) for t in tokens)
 
@@ -63,7 +63,7 @@ def find_uncaptured(
                 found.problems.append(error)
             continue
         at = (capture.ended_at or written) if is_in_database else written
-        is_other = capture.parent_session or (capture.session_id and is_known(capture.session_id))
+        is_other = capture.parent_session or (capture.session_id and is_known(capture.session_id, capture.lane))
         if is_wanted(at) and not is_other and any(True for _ in capture.turns):
             found.written.append(at)
     return found

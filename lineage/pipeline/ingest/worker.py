@@ -7,7 +7,7 @@ ended without an event, or grew since their capture.
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from lineage.pipeline.capture.session import CAPTURED, CaptureResult
 from lineage.pipeline.ingest import locate_transcript as transcripts
 from lineage.pipeline.ingest.before_compaction import prepare_compaction
 from lineage.pipeline.ingest.checkpoints import mark_checkpoints_used, offer_checkpoints, save_checkpoints
+from lineage.pipeline.ingest.import_sources import find_lane
 from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.processes import is_running
 from lineage.projects import resolve_project
@@ -98,6 +99,8 @@ def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event
         validate_harness(event.harness)
         validate_agent_id(event.agent)
         validate_id("session_id", payload.session_id)
+        if payload.lane:
+            payload = replace(payload, lane=find_lane(ws, event.agent, payload.session_id, payload.lane))
         match payload.event:
             case hook_formats.SESSION_END:
                 _handle_session_end(ws, histories, event, payload, done)
@@ -144,15 +147,16 @@ def _handle_session_end(
 ) -> None:
     try:
         path = _locate_transcript(histories, event, payload)
-    except TranscriptError:
-        if _had_turn(ws, event, payload):
+        size = transcripts.wait_until_stable(path, event.at)
+        result = capture_session_tree(ws, {**_build_request(event, payload), "transcript_path": str(path)}, event.at)
+    except TranscriptError:  # gone by now, at the latest while it was read
+        named = transcripts.locate_transcript(histories, event.harness, payload.session_id, payload.transcript_path)
+        if named or _had_turn(ws, event, payload):
             raise
         # Opened and left without a word: there is nothing to keep. Should a transcript turn up, the sweep finds it.
         done.ignored[_WORDLESS] += 1
         _record_session(ws, event, payload, payload.transcript_path, None)
         return
-    size = transcripts.wait_until_stable(path, event.at)
-    result = capture_session_tree(ws, {**_build_request(event, payload), "transcript_path": str(path)}, event.at)
     done.outcomes[result.status] += 1
     _record_session(ws, event, payload, str(path), size)
     ws.documents.checkpoints.discard(result.session_token)
@@ -161,7 +165,8 @@ def _handle_session_end(
 def _had_turn(ws: Workspace, event: HookEvent, payload: HookPayload) -> bool:
     """Return whether a hook told of a turn of this session."""
     told = ws.telemetry.list_seen_sessions(payload.identity(event.agent).token)
-    return any(seen.event != hook_formats.SESSION_START for seen in told)
+    # an end that is recorded was dealt with: Gemini CLI tells of each one twice
+    return any(seen.event not in (hook_formats.SESSION_START, hook_formats.SESSION_END) for seen in told)
 
 
 def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> CaptureResult:
