@@ -52,7 +52,7 @@ def clip_around(text: str, words: Sequence[str], most: int = MAX_CHARACTERS) -> 
     """Return the part of a text with most of the words, of at most so many characters, cut between lines or words.
 
     >>> clip_around("one two three four five", ["four"], 12)
-    '… four five'
+    '… four …'
     """
     if len(text) <= most:
         return text
