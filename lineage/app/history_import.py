@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lineage.app.documents import detect_machine
-from lineage.app.locations import STATE_FOLDER, open_private_store, open_store
+from lineage.app.locations import STATE_FOLDER, is_workspace, open_private_store, open_store
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
 from lineage.documents import Documents
@@ -67,7 +67,7 @@ def list_unread(request: ImportRequest) -> list[UnreadStore]:
 def import_history(
     root: Path, request: ImportRequest, progress: StageProgress, *, dry_run: bool = False
 ) -> tuple[HistoryImport, ...]:
-    """Import into the workspace, made if it is missing. Raises as the use case does.
+    """Import into the workspace. Raises WorkspaceError for a missing one, and as the use case does.
 
     `dry_run` does all of it in a folder of its own in front of the workspace, which stays as it is: so it counts what
     the import would.
@@ -76,13 +76,11 @@ def import_history(
         with TemporaryDirectory(prefix="lineage-import-") as name:
             return _rehearse(root, Path(name), request, progress)
     opened = partial(open_workspace, root, use_model=False)  # thousands of sessions, and the same files each time
-    return run_in_workspace(
-        root, lambda ws: history_import.import_history(ws, opened, request, progress), create=True, writes=True
-    )
+    return run_in_workspace(root, lambda ws: history_import.import_history(ws, opened, request, progress), writes=True)
 
 
 def _rehearse(root: Path, folder: Path, request: ImportRequest, progress: StageProgress) -> tuple[HistoryImport, ...]:
-    exists = open_store(root).exists()
+    exists = is_workspace(root, open_store(root))
     opened = partial(_open_rehearsal, root if exists else folder / "missing", folder)
 
     def run(ws: Workspace) -> tuple[HistoryImport, ...]:

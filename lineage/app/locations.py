@@ -28,6 +28,7 @@ STATE_FOLDER = ".lineage"
 SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"
 """Silences `lineage hook` in a process and all that it starts."""
 
+_MARKS = (STATE_FOLDER, SETTINGS_FILE, "memory", "books", "MEMORY.md", "AGENT_MEMORY.md")
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
 _DEFAULT_ROOT = "~/.agents"
 _OTHERS_WRITE = 0o002
@@ -77,6 +78,24 @@ def is_writable(root: Path) -> bool:
     """Return whether lineage can write there, as far as modes and the mount tell; a missing folder counts."""
     place = next((place for place in (root / STATE_FOLDER, root) if os.path.lexists(place)), None)
     return is_bucket(root) or place is None or os.access(place, os.W_OK)
+
+
+def is_workspace(root: Path, store: "LocalStore | BucketStore") -> bool:
+    """Return whether a workspace was made there, by `init` or a hook, or was copied there; any other folder is none.
+
+    One that can't be looked into counts: what then fails says why. Raises WorkspaceError if the system cannot tell.
+    """
+    is_unknown = is_bucket(root) or not os.access(root, os.X_OK)
+    return store.exists() and (is_unknown or any(os.path.lexists(root / mark) for mark in _MARKS))
+
+
+def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
+    """Raise WorkspaceError for a missing workspace."""
+    if not is_workspace(root, store):
+        name = format_location(root)
+        raise WorkspaceError(
+            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
+        )
 
 
 def open_store(root: Path) -> "LocalStore | BucketStore":

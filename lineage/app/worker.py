@@ -12,7 +12,7 @@ from pathlib import Path
 from lineage.app import clock
 from lineage.app.documents import detect_machine
 from lineage.app.hooks import read_statuses
-from lineage.app.locations import STATE_FOLDER, open_private_store
+from lineage.app.locations import STATE_FOLDER, open_private_store, open_store, require_workspace
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base import hook_protocol
 from lineage.core.base.naming import DEFAULT_AGENT
@@ -47,6 +47,8 @@ def run_worker(root: Path) -> list[DrainResult]:
     with _limit_memory():
         inherited_lock, private = _take_inherited_lock(root), open_private_store(root)
         is_watching = inherited_lock is not None
+        if not is_watching:
+            require_workspace(root, open_store(root))
         deadline = time.monotonic() + _MAX_SECONDS
         while time.monotonic() < deadline:
             try:

@@ -17,7 +17,7 @@ from lineage.config.machine import MachineSettings
 from lineage.config.workspace import SanitizerSettings
 from lineage.database.sqlite import delete_database
 from lineage.documents import Documents
-from lineage.errors import DatabaseDamaged, DiskFull, LineageError, WorkspaceError
+from lineage.errors import DatabaseDamaged, DiskFull, LineageError
 from lineage.store import Store
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace, list_stale_marks, tolerate_outage
@@ -42,10 +42,10 @@ def run_in_workspace(
 ) -> Result:
     """Open the workspace, run a use case in it and return its result.
 
-    `create` makes a missing workspace. `needs_index` fills a missing index. With `writes`, unfinished jobs in the
-    spool run first. If the index turns out to be damaged, it is reset and the use case runs a second time: every use
-    case must be repeatable. It also runs again if the workspace's first archive appeared meanwhile. Raises
-    WorkspaceError for a missing workspace.
+    `create` makes a missing workspace, which no command does for what was typed. `needs_index` fills a missing index.
+    With `writes`, unfinished jobs in the spool run first. If the index turns out to be damaged, it is reset and the use
+    case runs a second time: every use case must be repeatable. It also runs again if the workspace's first archive
+    appeared meanwhile. Raises WorkspaceError for a missing workspace.
 
     Where nothing can be written (another user's workspace, a mounted backup, a full disk) a use case that only reads
     gets a copy of the index, or one built for it, in a temporary folder; `in_place` says that it doesn't only read. One
@@ -144,11 +144,8 @@ def open_workspace(
     The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
     """
     store: Store = (found := locations.open_store(root))
-    if not create and not found.exists():
-        name = locations.format_location(root)
-        raise WorkspaceError(
-            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
-        )
+    if not create:
+        locations.require_workspace(root, found)
     settings = locations.load_settings(store)  # first: a wrong value in lineage.toml stops every command alike
     for warning in settings.unknown:
         _warn_once(warning)

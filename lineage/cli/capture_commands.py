@@ -88,7 +88,7 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
     overrides = {name: value for name, value in given.items() if value is not None}
     payload = {**(options.read_payload() if from_stdin else {}), **overrides}
     try:
-        result, hidden = run_in_workspace(root, partial(_capture, flow=flow, payload=payload), create=True)
+        result, hidden = run_in_workspace(root, partial(_capture, flow=flow, payload=payload), in_place=True)
     except StoreUnavailable as error:
         _spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error

@@ -36,8 +36,9 @@ def history(corpus: Corpus) -> Iterator[Pair]:
 
 
 def _command(workspace: Path, folder: Path, jobs: int) -> list[str]:
-    """The import, its workspace away."""
+    """The import, its workspace empty."""
     shutil.rmtree(workspace, ignore_errors=True)
+    (workspace / ".lineage").mkdir(parents=True)
     return [*commands.LINEAGE, "-w", str(workspace), "import", "claude-code", str(folder), "--jobs", str(jobs)]
 
 

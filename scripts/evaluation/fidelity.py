@@ -396,10 +396,11 @@ def capture(harness: str, path: Path, folder: Path) -> list[Any]:
         source.write_bytes(gzip.decompress(path.read_bytes()))
         path = source
     workspace = folder / "workspace"
+    (workspace / ".lineage").mkdir(parents=True)  # what makes a folder a workspace
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
     command = [sys.executable, "-m", "lineage", "import", harness, str(path), "-w", str(workspace), "--jobs", "1"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if not workspace.is_dir():
+    if not (workspace / "memory").is_dir():
         print(f"{path}: {done.stdout}{done.stderr}", file=sys.stderr)
         return []
     names = [name for name in api.list_documents(workspace) if name.endswith("--transcript.md")]

@@ -49,7 +49,7 @@ class Lineage:
 @contextmanager
 def captured(folder: Path, material: Material) -> Iterator[Workspace]:
     """A workspace with the sessions of a set."""
-    ws = open_workspace(folder)
+    ws = open_workspace(folder, create=True)
     try:
         for session in material.sessions:
             _capture(ws, session)

@@ -101,7 +101,7 @@ def _from_scratch(root: Path) -> bytes | None:
     """MEMORY.md as it comes out of the canonical files alone, in a workspace that has nothing else."""
     with TemporaryDirectory(prefix="lineage-load-") as folder:
         shutil.copytree(root / naming.MEMORY, Path(folder, naming.MEMORY))
-        ws = replace(open_workspace(Path(folder)), now=NOON)
+        ws = replace(open_workspace(Path(folder), create=True), now=NOON)
         try:
             reindex(ws)
             return _memory_md(ws)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.cli.main import run
 from tests.support.commands import SAMPLE, LineageCommand, run_process
 
 
@@ -127,12 +128,25 @@ def test_a_stdin_that_is_no_object_is_a_usage_error(tmp_path: Path, stdin: bytes
     assert says(done.err, "stdin holds no JSON")
 
 
-def test_a_missing_workspace_names_init(lineage: LineageCommand) -> None:
-    for command in (["status"], ["sessions"], ["search", "x"], ["show", "x"], ["reindex"], ["render"], ["verify"]):
-        done = lineage(*command)
-        assert done.code == 1, command
-        assert says(done.err, "no workspace at", "lineage init")
-    assert not lineage.root.exists()
+@pytest.mark.parametrize("is_there", [False, True])
+def test_typing_makes_no_workspace(tmp_path: Path, capsys: pytest.CaptureFixture[str], is_there: bool) -> None:
+    """Neither of a missing folder nor of one that is somebody's: only `init` does, and a harness's hook."""
+    root, session = tmp_path / "folder", ["--harness", "generic", "--session-id", "s", "--transcript", "User: x"]
+    if is_there:
+        root.mkdir()
+        (root / "notes.md").write_text("mine\n")
+    for command in (
+        ["status"], ["sessions"], ["search", "x"], ["show", "x"], ["reindex"], ["render"], ["verify"], ["recover"],
+        ["remember", "x"], ["session-end", *session], ["compaction", *session, "--summary", "x"], ["work"], ["sweep"],
+        ["import", "all"], ["upgrade"], ["context"], ["book", "list"], ["doctor"], ["mirror", str(tmp_path / "other")],
+        ["watch"], ["serve"], ["remove", "x", "--yes"], ["resanitize"], ["archive", "--before", "2026-01-01"],
+    ):  # fmt: skip
+        code = run(["--workspace", str(root), *command])
+        assert code == 1, command
+        assert says(capsys.readouterr().err, "no workspace at", "lineage init"), command
+    assert [path.name for path in root.glob("*")] == (["notes.md"] if is_there else [])
+    assert not (tmp_path / "other").exists()
+    assert run(["--workspace", str(root), "init"]) == run(["--workspace", str(root), "session-end", *session]) == 0
 
 
 @pytest.mark.parametrize("command", [["context"], ["session-end", "--harness", "generic"], ["status"]])
@@ -164,6 +178,7 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     root = Path(tempfile.mkdtemp()) / "vault"
     root.mkdir()
+    (root / "lineage.toml").touch()
     root.parent.chmod(0o755)
     root.chmod(0o555)
     code = f"import sys; sys.path[:0] = {sys.path!r}; from lineage.cli.main import run; sys.exit(run(sys.argv[1:]))"
@@ -192,7 +207,7 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
         pytest.skip("the interpreter cannot be read by another user here")
     assert done.returncode == 1, done.stderr
     assert says(done.stderr, os.strerror(errno.EACCES))
-    assert list(root.iterdir()) == []
+    assert list(root.iterdir()) == [root / "lineage.toml"]
     shutil.rmtree(root.parent)
 
 

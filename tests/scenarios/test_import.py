@@ -27,7 +27,8 @@ from lineage.core.format.documents import Artifact, parse_document_as
 from lineage.core.format.transcript import extract_turn_ids
 from lineage.errors import LineageError
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
-from tests.support.commands import LineageCommand
+from tests.support.commands import LineageCommand, make_workspace_for
+from tests.support.dead_processes import read_all_files
 from tests.support.openclaw import add_session, create_database
 
 pytestmark = pytest.mark.slow
@@ -454,7 +455,7 @@ class TestUsage:
     ) -> None:
         done = lineage("import", *arguments)
         assert (done.code, said in done.err) == (code, True), done.err
-        assert not lineage.root.exists()
+        assert read_all_files(lineage.root) == {}
 
     def test_no_history_is_no_error(self, lineage: LineageCommand) -> None:
         assert imported(lineage, "codex")["sources"] == 0
@@ -490,6 +491,7 @@ class TestProcesses:
         folder = history(tmp_path / "kept", 60)
         other = LineageCommand(tmp_path / "other", lineage._capture)
         assert imported(other, "claude-code", folder)["captured"] == 60
+        make_workspace_for(lineage.root, ["import"])
         command = [sys.executable, "-m", "lineage", "-w", str(lineage.root), "import", "claude-code", str(folder)]
         running = subprocess.Popen([*command, "--jobs", jobs], stdout=subprocess.DEVNULL)
         while len(list((lineage.root / "memory").glob("*--transcript.md"))) < 12:

@@ -118,6 +118,7 @@ def test_a_signal_that_comes_as_the_worker_ends_is_not_lost(tmp_path: Path) -> N
 def test_a_signal_that_comes_after_the_last_look_is_worked_off(tmp_path: Path) -> None:
     """The hook that left the event saw this worker's lock and started none."""
     root, path = tmp_path / "w", append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
+    (root / ".lineage").mkdir(parents=True)
     rounds = working_process._run_rounds
 
     def looked(*arguments: Any, **named: Any) -> list[DrainResult]:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class LineageCommand:
 
     def __call__(self, *arguments: str) -> CommandResult:
         self._capture.readouterr()
+        make_workspace_for(self.root, arguments)
         code = run(["--workspace", str(self.root), *arguments])
         printed = self._capture.readouterr()
         return CommandResult(code, printed.out, printed.err)
@@ -45,8 +47,17 @@ class LineageCommand:
         return self("session-end", *arguments, *more)
 
 
+def make_workspace_for(root: Path, arguments: Sequence[str]) -> None:
+    """Make an empty workspace for a command that captures: as `init` and hooks do, and no typing does."""
+    is_capture = arguments[0] in ("session-end", "compaction", "import", "work") and "--dry-run" not in arguments
+    if is_capture and root.is_absolute() and not root.is_file():
+        for folder in (root, root / ".lineage"):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def run_process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> CommandResult:
     """The command line as a process of its own."""
+    make_workspace_for(root, arguments)
     done = subprocess.run(
         [sys.executable, "-m", "lineage", "--workspace", str(root), *arguments],
         input=stdin,
