@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 
 from lineage.core.base.links import to_one_line
+from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
 from lineage.core.format.synopsis import build_synopsis
@@ -51,6 +52,8 @@ _RECENT_TURNS = 4  # a task named earlier is likely done by the end
 _MAX_COMMITS = 50
 _MAX_CHECK_LENGTH = 200
 _MAX_NAMES = 64
+_MAX_PLAIN_NAME = 60
+_PATH_END = re.compile(r"[\\/]")
 
 
 def build_digest(turns: Sequence[Turn], evidence: ToolEvidence | None = None) -> Digest:
@@ -71,9 +74,14 @@ def build_digest_and_candidates(
     for position, turn in enumerate(turns):
         counter.add(position, turn)
     open_items = extract_candidates(tuple(counter.recent_turns))
+    wordy = {
+        name: words for names in (_EDITS, _READS) for name in counter.inputs[names] if (words := _find_words(name))
+    }
     statements = [Statement(len(turns), item.quote, item.role == USER) for item in open_items]
+    statements += [Statement(len(turns), words) for words in wordy.values()]
     candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
-    judged = chain(candidates, (replace(one, tool=tool) for one, tool in zip(open_items, tools, strict=True)))
+    hidden = {name for name, tool in zip(wordy, tools[len(open_items) :], strict=True) if tool}
+    judged = chain(candidates, (replace(one, tool=tool) for one, tool in zip(open_items, tools, strict=False)))
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
     repeated = {candidate.text for candidate in judged if candidate.tool or candidate.waits}
     synopsis = build_synopsis(_iter_texts(turns), lambda found: _find_faults(evidence, found))
@@ -86,8 +94,8 @@ def build_digest_and_candidates(
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
         commits=tuple(counter.commits[:_MAX_COMMITS]),
         checks=tuple(command for command, is_passed in counter.checks.items() if is_passed),
-        edited_files=tuple(counter.inputs[_EDITS]),
-        read_files=tuple(counter.inputs[_READS]),
+        edited_files=tuple(name for name in counter.inputs[_EDITS] if name not in hidden),
+        read_files=tuple(name for name in counter.inputs[_READS] if name not in hidden),
         commands=tuple(counter.inputs[_RUNS]),
         tools=tuple(sorted(counter.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
         errors=counter.errors,
@@ -98,6 +106,12 @@ def build_digest_and_candidates(
         ending=_classify_ending(turns),
     )
     return digest, candidates
+
+
+def _find_words(path: str) -> str:
+    """Return the parts of a path that can say what a tool said: summaries, which are read unasked, list paths."""
+    parts = _PATH_END.split(path)
+    return " ".join(part for part in parts if len(part) > _MAX_PLAIN_NAME or " " in part or is_unspaced(part))
 
 
 def _collect_requests(turns: Sequence[Turn]) -> Sequence[str]:

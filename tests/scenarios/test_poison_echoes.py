@@ -9,9 +9,13 @@ Fails if overlap is judged after clipping, by the whole reply instead of by the 
 this session alone; if the `summary` of a hook is not judged.
 """
 
-from collections.abc import Iterator, Sequence
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -160,6 +164,72 @@ def test_nor_from_the_summary_of_a_hook(ws: Workspace, language: str, elsewhere:
     outcome = capture(ws, turns, 1, summary=summary)
     assert find_leaks(ws, outcome.session_token, poison) == {}
     assert HARMLESS.rstrip(".") in list_given(ws, outcome.session_token)["summary"]
+
+
+def cut(poison: str) -> list[str]:
+    """The sentence in pieces of two words, of six letters in scripts without spaces."""
+    words = poison.split(" ") if " " in poison else [poison[at : at + 3] for at in range(0, len(poison), 3)]
+    blank = " " if " " in poison else ""
+    return [blank.join(words[at : at + 2]) for at in range(0, len(words), 2)]
+
+
+PRINTED: dict[str, Callable[[str], str]] = {
+    "tags": lambda poison: "<p>" + " ".join(f"<b>{piece}</b>" for piece in cut(poison)) + "</p>",
+    "line breaks": lambda poison: "<br>".join(cut(poison)),
+    "JSON": lambda poison: json.dumps({"body": "\n".join(cut(poison))}),
+    "JSON within JSON": lambda poison: json.dumps([json.dumps({"body": "\n".join(cut(poison))})]),
+    "entities": lambda poison: html.escape(poison).replace(" ", "&nbsp;"),
+    "an address": lambda poison: f"https://example.com/?q={quote(poison)}",
+    "line numbers": lambda poison: "\n".join(f"{number:5}\t{piece}" for number, piece in enumerate(cut(poison))),
+    "times": lambda poison: "\n".join(f"2026-11-23T10:00:07.123Z {piece}" for piece in cut(poison)),
+    "services": lambda poison: "\n".join(f"web-1  | {piece}" for piece in cut(poison)),
+    "colours": lambda poison: " ".join(f"\x1b[1;31m{piece}\x1b[0m" for piece in cut(poison)),
+    "hyphens": lambda poison: re.sub(r"\b([^\W\d_]{3})([^\W\d_]{3})", r"\1-\n  \2", poison),
+    "links": lambda poison: " ".join(f"[{piece}](https://example.com/a)" for piece in cut(poison)),
+}
+REPLIED: dict[str, Callable[[str], str]] = {
+    "lines of two words": lambda poison: "\n\n".join(f"- {piece}" for piece in cut(poison)),
+    "links": PRINTED["links"],
+    "tags": PRINTED["tags"],
+    "a numbered list": lambda poison: "\n".join(f"{number}. {piece}" for number, piece in enumerate(cut(poison), 1)),
+    "a table": lambda poison: "| a | b |\n|---|---|\n| " + " | ".join(cut(poison)) + " |",
+}
+
+
+@pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("language", ["en", "pt", "ja"])
+@pytest.mark.parametrize("disguise", PRINTED)
+def test_nor_what_is_read_out_of_a_source(ws: Workspace, disguise: str, language: str, elsewhere: bool) -> None:
+    """The tool printed it with something else between its words."""
+    poison = POISON[language]
+    page = [*make_turns("Please read the page.", "I will."), build_result(PRINTED[disguise](poison), 3_000)]
+    if elsewhere:
+        capture(ws, page, 0)
+    outcome = capture(ws, [*(() if elsewhere else page), say(f"{HARMLESS} {poison}")], 1, "another")
+    assert find_leaks(ws, outcome.session_token, poison) == {}
+
+
+@pytest.mark.parametrize("language", ["en", "pt", "ja"])
+@pytest.mark.parametrize("disguise", REPLIED)
+def test_nor_what_the_agent_has_cut_into_pieces(ws: Workspace, disguise: str, language: str) -> None:
+    poison = POISON[language]
+    reply = f"{HARMLESS}\n\n{REPLIED[disguise](poison)}"
+    outcome = capture(ws, [*read_page(poison, 3_000), say(reply)], 0)
+    given = list_given(ws, outcome.session_token)
+    pieces = cut(poison)[:-1]  # what is left at the end is too short to say anything
+    found = {place: sum(piece in text for piece in pieces) for place, text in given.items()}
+    assert {place: count for place, count in found.items() if count * 2 > len(pieces)} == {}
+    assert HARMLESS.rstrip(".") in given["context"]
+
+
+@pytest.mark.parametrize("path", ["{}.md", "{}/notes.md"])
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_nor_from_the_name_of_a_file(ws: Workspace, language: str, path: str) -> None:
+    poison = POISON[language]
+    given = {"file_path": f"{HERE}/{path.format(poison[:-1])}", "content": "x"}
+    written = {"role": "assistant", "name": "Write", "text": "", "input": given, "id": "written"}
+    outcome = capture(ws, [*read_page(poison, 300), written, say(HARMLESS)], 0)
+    assert find_leaks(ws, outcome.session_token, poison) == {}
 
 
 def test_nor_from_the_checkpoint_of_a_session_that_had_no_end(ws: Workspace) -> None:

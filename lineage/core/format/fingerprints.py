@@ -11,7 +11,8 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 
-from lineage.core.base.normalize import fold_text, tokenize_folded
+from lineage.core.base.normalize import tokenize_folded
+from lineage.core.base.unwrap import fold_readings
 
 RUN_WORDS = 5
 WINDOW = 4
@@ -27,12 +28,12 @@ _SHORT = re.compile(  # plain words from the beginning of a line or sentence to 
 
 def compute_fingerprints(text: str) -> frozenset[int]:
     """Return the fingerprints of the first million characters of a text; none below eight words."""
-    return winnow(tokenize_folded(fold_text(text[:MAX_CHARS])))
+    return winnow(tokenize_folded(fold_readings(text[:MAX_CHARS])))
 
 
 def compute_all_hashes(text: str) -> frozenset[int]:
     """Return the hashes of all runs of five words, to look for in another text's fingerprints."""
-    return frozenset(hash_runs(tokenize_folded(fold_text(text))))
+    return frozenset(hash_runs(tokenize_folded(fold_readings(text))))
 
 
 def hash_runs(words: Sequence[str]) -> Iterator[int]:

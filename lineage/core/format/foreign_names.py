@@ -7,7 +7,8 @@ for the user.
 import re
 from collections.abc import Iterable, Iterator
 
-from lineage.core.base.normalize import fold_text, is_unspaced
+from lineage.core.base.normalize import is_unspaced
+from lineage.core.base.unwrap import fold_readings
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|\bwww\.)[^\s\"'<>`)\]]+")
 _PIPE = re.compile(r"\s*\|\s*")
@@ -48,7 +49,7 @@ def find_names(text: str) -> frozenset[str]:
 
 def fold_for_names(text: str) -> str:
     """Return a text in which names stand as `find_names` returns them."""
-    return _PIPE.sub("|", fold_text(text))
+    return _PIPE.sub("|", fold_readings(text))
 
 
 def find_first(names: Iterable[str], texts: Iterable[tuple[int, bool, str]]) -> Iterator[tuple[str, int]]:

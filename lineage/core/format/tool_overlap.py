@@ -4,16 +4,18 @@ A sentence overlaps if it shares a run of six words, or half of its runs of thre
 the echo of the agent's own input. The first speaker decides, run by run: words that the agent gave a tool before any
 tool printed them are its own, and a result taints the statements after it, never those before it. Of text that a
 transcript left out only fingerprints are known, of what tools printed elsewhere only what the index holds: there a run
-of eight words decides.
+of eight words decides. What stands between the words of a page's source counts as little as what stands between those
+of a sentence: both are compared as they are, and as they are read.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage.core.base.normalize import fold_text, tokenize, tokenize_folded
+from lineage.core.base.normalize import tokenize, tokenize_folded
+from lineage.core.base.unwrap import fold_readings, list_readings
 from lineage.core.format import fingerprints as prints
 from lineage.core.format.clipping import is_overlong
 from lineage.core.format.foreign_names import find_first, find_names
@@ -87,14 +89,20 @@ class ToolEvidence:
 
     def clean(self, text: str, position: int | None = None) -> str:
         """Return a text by the agent without the sentences that repeat a tool; by default one after all turns."""
-        place = len(self.turns) if position is None else position
-        return drop_sentences(text, lambda parts: self.find_tools([Statement(place, part) for part in parts]))
+        return self.clean_all([text], position)[0]
 
-    def clean_all(self, texts: Sequence[str]) -> list[str]:
+    def clean_all(self, texts: Sequence[str], position: int | None = None) -> list[str]:
         """Return texts as `clean` does, after one look at what tools printed."""
+        place = len(self.turns) if position is None else position
         parts = [part for text in texts for part in split_pieces(text)]
-        found = dict(zip(parts, self.find_tools([Statement(len(self.turns), part) for part in parts]), strict=True))
-        return [drop_sentences(text, lambda pieces: [found[piece] for piece in pieces]) for text in texts]
+        windows = list(_iter_windows(parts))
+        joined = (" ".join(parts[index] for index in window) for window in windows)
+        tools = self.find_tools([Statement(place, part) for part in (*parts, *joined)])
+        repeated = {
+            index for window, tool in zip(windows, tools[len(parts) :], strict=True) if tool for index in window
+        }
+        flags = (bool(tool) or index in repeated for index, tool in enumerate(tools[: len(parts)]))
+        return [_drop_sentences(text, flags) for text in texts]
 
 
 def _to_named(position: int, turn: Turn) -> tuple[int, bool, str]:
@@ -138,7 +146,7 @@ class _Sought:
 
     def has_fingerprint(self, fingerprints: frozenset[int], own: set[Shingle]) -> bool:
         """Return whether a run of five words that are not the agent's `own` is among the fingerprints."""
-        runs = prints.hash_runs(tokenize(self.statement.text))
+        runs = prints.hash_runs(tokenize_folded(fold_readings(self.statement.text)))
         triples = zip(self.shingles, self.shingles[1:], self.shingles[2:], strict=False)
         found = (triple for run, triple in zip(runs, triples, strict=False) if run in fingerprints)
         return not self.statement.is_typed and any(not own.issuperset(triple) for triple in found)
@@ -166,7 +174,7 @@ def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[To
     wanted = frozenset(shingle for one in sought for shingle in one.shingles)
     tools, own, foreign = [""] * len(sought), set[Shingle](), set[Shingle]()
     for given in tool_texts if wanted else ():
-        folded = fold_text(given.text)
+        folded = fold_readings(given.text)
         if not (given.fingerprints or any(one.may_repeat(folded) for one in sought)):
             continue
         shared = set(wanted.intersection(_shingles(tokenize_folded(folded))))
@@ -190,7 +198,7 @@ def collect_runs(tool_texts: Iterable[ToolText]) -> frozenset[int]:
     """
     own, foreign = set[int](), set[int]()
     for given in tool_texts:
-        folded = fold_text(given.text)
+        folded = fold_readings(given.text)
         words, short = tokenize_folded(folded), prints.hash_short_sentences(folded)
         if len(foreign) > _MAX_RUNS or is_overlong(given.text):
             foreign.add(OVERLONG)
@@ -215,14 +223,30 @@ def split_pieces(text: str) -> list[str]:
     return [piece for line in text.split("\n") for piece in _PIECES.split(line)[::2]]
 
 
-def drop_sentences(text: str, find_tools: Callable[[Sequence[str]], Sequence[object]]) -> str:
-    """Return a text without the sentences for which `find_tools` finds something, and without lines left empty."""
-    lines = [_PIECES.split(line) for line in text.split("\n")]
-    # Every second piece is the blank between two sentences.
-    found = iter(find_tools([piece for pieces in lines for piece in pieces[::2]]))
+def _iter_windows(pieces: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the indexes of short sentences in a row that have the words of a run together, each row as short as can be.
+
+    So a sentence in lines of two words is found like a whole one.
+    """
+    window, counts = list[int](), list[int]()
+    for index, piece in enumerate(pieces):
+        count = sum(not word.isdigit() for word in tokenize(piece))  # "1." is a piece of its own in a list
+        if count >= RUN_WORDS:
+            window, counts = [], []
+        elif count:
+            window, counts = [*window, index], [*counts, count]
+            while sum(counts[1:]) >= RUN_WORDS:
+                window, counts = window[1:], counts[1:]
+            if sum(counts) >= RUN_WORDS:
+                yield window
+
+
+def _drop_sentences(text: str, repeated: Iterator[bool]) -> str:
+    """Return a text without the sentences that are repeated, in order, and without lines left empty."""
     kept = []
-    for pieces in lines:
-        sentences = [(piece, bool(next(found))) for piece in pieces[::2]]
+    for line in text.split("\n"):
+        pieces = _PIECES.split(line)  # every second one is the blank between two sentences
+        sentences = [(piece, next(repeated)) for piece in pieces[::2]]
         blanks = [*pieces[1::2], ""]
         rest = "".join(piece + blank for (piece, drop), blank in zip(sentences, blanks, strict=True) if not drop)
         if _WORD.search(rest) or not any(drop for _, drop in sentences):
@@ -235,9 +259,11 @@ def hash_sentences(sentences: Sequence[str]) -> list[tuple[int, ...]]:
 
     So a sentence that is cut into lines is found like a whole one.
     """
-    words = [tokenize(sentence) for sentence in sentences]
+    words = [tokenize_folded(fold_readings(sentence)) for sentence in sentences]
     places = [index for index, own in enumerate(words) for _ in own]
-    hashes: list[list[int]] = [prints.hash_short(own) for own in words]
+    hashes = [
+        [value for own in list_readings(one) for value in prints.hash_short(tokenize_folded(own))] for one in sentences
+    ]
     for start, run in enumerate(prints.hash_runs([word for own in words for word in own])):
         for index, count in Counter(places[start : start + prints.RUN_WORDS]).items():
             if count > 1:
@@ -246,7 +272,7 @@ def hash_sentences(sentences: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _build_sought(statement: Statement) -> _Sought:
-    shingles = tuple(_shingles(tokenize(statement.text)))
+    shingles = tuple(_shingles(tokenize_folded(fold_readings(statement.text))))
     distinct = set(shingles)
     counts = Counter(max(shingle, key=lambda word: (len(word), word)) for shingle in distinct)
     rarest_first = sorted(counts.items(), key=lambda item: (-len(item[0]), item))
