@@ -66,17 +66,20 @@ def build_digest_and_candidates(
 ) -> tuple[Digest, list[Candidate]]:
     """Return the digest of these turns, and the candidates of `extract_candidates`, so that nobody extracts them twice.
 
-    The digest leaves out decisions, lessons, tasks and sentences of the last reply that merely repeat a tool, because
-    later sessions read summaries. (reliability: poisoned memory) The evidence is that of the turns unless it is given.
+    The digest leaves out decisions, lessons, tasks, sentences of the last reply, commits and names of files that merely
+    repeat a tool, because later sessions read summaries. (reliability: poisoned memory) The evidence is that of the
+    turns unless it is given.
     """
     evidence = evidence or ToolEvidence(turns)
     counter = _TurnCounter()
     for position, turn in enumerate(turns):
         counter.add(position, turn)
     open_items = extract_candidates(tuple(counter.recent_turns))
-    wordy = {
-        name: words for names in (_EDITS, _READS) for name in counter.inputs[names] if (words := _find_words(name))
-    }
+    commits = counter.commits[:_MAX_COMMITS]
+    checks = [command for command, is_passed in counter.checks.items() if is_passed]
+    paths = chain(counter.inputs[_EDITS], counter.inputs[_READS])
+    wordy = {path: words for path in paths if (words := _find_words(path))}
+    wordy |= {text: text for text in (*commits, *checks) if text in commits or len(text) > _MAX_PLAIN_NAME}
     statements = [Statement(len(turns), item.quote, item.role == USER) for item in open_items]
     statements += [Statement(len(turns), words) for words in wordy.values()]
     candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
@@ -92,8 +95,8 @@ def build_digest_and_candidates(
         asks=synopsis.asks,
         outcomes=synopsis.outcomes,
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
-        commits=tuple(counter.commits[:_MAX_COMMITS]),
-        checks=tuple(command for command, is_passed in counter.checks.items() if is_passed),
+        commits=tuple(text for text in commits if text not in hidden),
+        checks=tuple(command for command in checks if command not in hidden),
         edited_files=tuple(name for name in counter.inputs[_EDITS] if name not in hidden),
         read_files=tuple(name for name in counter.inputs[_READS] if name not in hidden),
         commands=tuple(counter.inputs[_RUNS]),

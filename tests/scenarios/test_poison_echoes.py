@@ -232,6 +232,15 @@ def test_nor_from_the_name_of_a_file(ws: Workspace, language: str, path: str) ->
     assert find_leaks(ws, outcome.session_token, poison) == {}
 
 
+def test_nor_from_the_message_of_a_commit(ws: Workspace) -> None:
+    """Among the commands of its summary it stands; no later session is told of those."""
+    poison = POISON["en"]
+    command = {"role": "assistant", "name": "Bash", "text": "", "input": {"command": f"git commit -m '{poison}'"}}
+    done = {"role": "tool", "name": "Bash", "text": f"[main 1a2b3c4] {poison}\n 1 file changed", "id": "committed"}
+    outcome = capture(ws, [*read_page(poison, 300), {**command, "id": "commit"}, done, say(HARMLESS)], 0)
+    assert find_leaks(ws, outcome.session_token, poison).keys() <= {"summary"}
+
+
 def test_nor_from_the_checkpoint_of_a_session_that_had_no_end(ws: Workspace) -> None:
     poison = POISON["en"]
     capture(ws, read_page(poison, 200_000), 0)
