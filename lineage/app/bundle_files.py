@@ -36,16 +36,18 @@ def export_bundle(
     return result
 
 
-def import_bundle_file(root: Path, file: Path, *, restore: bool, trust: bool, dry_run: bool) -> bundles.BundleImport:
+def import_bundle_file(
+    root: Path, file: Path, *, restore: bool, trust: bool, copy: bool, dry_run: bool
+) -> bundles.BundleImport:
     """Import the bundle in a file; an interrupted import of the same bundle is finished instead."""
     data = _read_bundle_file(file)
 
     def run_import(ws: Workspace) -> bundles.BundleImport:
         if dry_run:
-            return bundles.import_bundle(ws, data, restore=restore, trust=trust, dry_run=True)
+            return bundles.import_bundle(ws, data, restore=restore, trust=trust, copy=copy, dry_run=True)
         result = bundles.finish_interrupted_import(ws, unpack(data).digest)
         finish_pending(ws)
-        return result or bundles.import_bundle(ws, data, restore=restore, trust=trust)
+        return result or bundles.import_bundle(ws, data, restore=restore, trust=trust, copy=copy)
 
     return run_in_workspace(root, run_import, create=not dry_run)
 

@@ -9,7 +9,7 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
-from lineage.pipeline.transfer.bundles import BundleImport
+from lineage.pipeline.transfer.bundles import UNCHANGED, BundleImport
 from lineage.workspace.paths import expand_home
 
 
@@ -64,19 +64,23 @@ def export(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--restore", is_flag=True, help="Keep the session's ids: it is brought back, not copied.")
 @click.option("--trust", is_flag=True, help="The bundle is your own: its global entries need not be confirmed.")
+@click.option("--copy", is_flag=True, help="Make another copy where the session, or an import of it, is here already.")
 @click.option("--dry-run", is_flag=True, help="Judge the bundle and show what would be written, and write nothing.")
-def import_(root: Path, file: Path, restore: bool, trust: bool, dry_run: bool, as_json: bool) -> int:
+def import_(root: Path, file: Path, restore: bool, trust: bool, copy: bool, dry_run: bool, as_json: bool) -> int:
     """Bring the sessions or global books of a bundle FILE into this workspace.
 
     A session gets a fresh id, and everything that refers to it follows; with `--restore` it keeps its own, where the
-    workspace has no other of it. Global entries wait for `lineage book confirm`. What was removed or forgotten here
-    does not come back.
+    workspace has no other of it. What is here already, as it is in the bundle, is said and not written again. Global
+    entries wait for `lineage book confirm`. What was removed or forgotten here does not come back.
 
     \b
     Example:
       lineage bundle import ~/session.zip --restore
     """
-    result = bundle_files.import_bundle_file(root, expand_home(file), restore=restore, trust=trust, dry_run=dry_run)
+    if restore and copy:
+        raise InvalidInput("--restore brings back what was, --copy makes another", hint="give one of them")
+    path = expand_home(file)
+    result = bundle_files.import_bundle_file(root, path, restore=restore, trust=trust, copy=copy, dry_run=dry_run)
     return print_result(result, lambda: _print_result(result), as_json=as_json)
 
 
@@ -85,6 +89,8 @@ def _print_result(result: BundleImport) -> None:
     for session in result.sessions:
         private = " (private)" if session.private else ""
         print_text(f"{would_be}{session.status}: session {session.session_id} of {session.agent_id}{private}")
+        if session.status == UNCHANGED:
+            print_text("  it is here already: nothing to write; `--copy` makes another")
         if session.imported_from:
             print_text(f"  from {', '.join(session.imported_from)}")
         for path in session.files:

@@ -101,8 +101,9 @@ def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_
     root.mkdir()
     with open_test_workspace(root) as ws:
         import_bundle(ws, data, restore=True)
-    calls = list_mutating_calls(root, importing_flow(data))
-    assert run_until_crash(root, importing_flow(data), CrashPoint(len(calls) - 1))
+    flow = importing_flow(data, copy=True)
+    calls = list_mutating_calls(root, flow)
+    assert run_until_crash(root, flow, CrashPoint(len(calls) - 1))
     with open_test_workspace(root) as ws:
         (job,) = ws.documents.spool.list_pending()
         ws.documents.spool.clear(job)

@@ -42,7 +42,7 @@ def test_a_bundle_of_the_session_that_lies_in_the_workspace_goes_with_it(ws: Any
 
 def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None:
     write_session_with_books(ws)
-    (copy,) = import_bundle(ws, export_bundle(ws)).sessions
+    (copy,) = import_bundle(ws, export_bundle(ws), copy=True).sessions
     remove(ws, copy.session_id, reason="one too many")
     assert ws.documents.tombstones.read_removed_turns() == frozenset()
     more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
@@ -59,7 +59,7 @@ def test_a_copy_that_is_removed_takes_no_turn_from_its_original(ws: Any) -> None
 def test_an_original_that_lives_is_restored_though_its_copy_was_removed(ws: Any) -> None:
     token = write_session_with_books(ws)
     data = export_bundle(ws)
-    (copy,) = import_bundle(ws, data).sessions
+    (copy,) = import_bundle(ws, data, copy=True).sessions
     remove(ws, copy.session_id, reason="one too many")
     names = (e.key for e in ws.documents.store.list(naming.MEMORY) if token in e.key)
     lost = next(key for key in names if key.endswith("summary.md"))

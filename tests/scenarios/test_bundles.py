@@ -62,8 +62,52 @@ def test_a_session_goes_from_one_workspace_into_another(
     assert other("verify").code == 0
     (hit,) = other("search", "newline", "--json").json["results"]
     assert hit["session_token"] == done["sessions"][0]["session_token"]
-    assert other("bundle", "import", str(file)).out.startswith("imported: session ")
+    assert other("bundle", "import", str(file), "--copy").out.startswith("imported: session ")
     assert len(other("sessions", "--json").json["sessions"]) == 2
+
+
+def test_what_is_here_already_is_said_and_written_no_second_time(
+    tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lineage.end_sample()
+    file = tmp_path / "out.zip"
+    lineage("bundle", "export", "5f0c2f7e", "-o", str(file))
+    other = LineageCommand(tmp_path / "other", capsys)
+    other("init")
+    would = other("bundle", "import", str(file), "--dry-run", "--json").json
+    assert len(other("sessions", "--json").json["sessions"]) == 0
+    done = other("bundle", "import", str(file), "--json").json
+    assert done == would | {"dry_run": False}, "a dry run shows the ids that the import uses"
+    for command, token in ((other, done["sessions"][0]["session_token"]), (lineage, "5f0c2f7e")):
+        files = read_files(command.root)
+        for more in ((), ("--dry-run",)):
+            said = command("bundle", "import", str(file), *more)
+            assert (said.code, "unchanged: session" in said.out, "here already" in said.out) == (0, True, True)
+        assert read_files(command.root) == files
+        assert command("bundle", "import", str(file), "--json").json["sessions"][0]["status"] == "unchanged"
+        assert command("show", token).code == 0
+    would = other("bundle", "import", str(file), "--copy", "--dry-run", "--json").json
+    again = other("bundle", "import", str(file), "--copy", "--json").json
+    assert again == would | {"dry_run": False}
+    assert again["sessions"][0]["session_token"] != done["sessions"][0]["session_token"]
+    assert other("bundle", "import", str(file), "--copy", "--restore").code == 2
+
+
+def read_files(root: Path) -> dict[str, bytes]:
+    """All that a workspace holds but its databases."""
+    files = {str(path): path.read_bytes() for path in root.rglob("*.md")}
+    return files | {str(path): b"" for path in root.glob(".lineage/spool/**/*")}
+
+
+def test_another_state_of_a_session_is_another_import(there: Workspace, here: Workspace) -> None:
+    write_session_with_books(there)
+    first = get_session(import_bundle(here, export_bundle(there)))
+    assert get_session(import_bundle(here, export_bundle(there))).status == "unchanged"
+    compact_session(there, "s-1", "Another goal.", transcript=TURNS)
+    second = get_session(import_bundle(here, export_bundle(there)))
+    assert (second.status, second.session_token == first.session_token) == ("imported", False)
+    third = get_session(import_bundle(here, export_bundle(there), copy=True))
+    assert third.session_token not in (first.session_token, second.session_token)
 
 
 def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, lineage: LineageCommand) -> None:
@@ -118,7 +162,7 @@ def test_a_copy_says_what_the_original_says(there: Workspace, here: Workspace) -
 def test_a_copy_beside_its_original_leaves_it_as_it_is(there: Workspace) -> None:
     token = write_session_with_books(there)
     before = read_documents(there)
-    session = get_session(import_bundle(there, export_bundle(there)))
+    session = get_session(import_bundle(there, export_bundle(there), copy=True))
     assert before.items() <= read_documents(there).items()
     assert verify(there) == []
     more = [*TURNS, *make_turns("And now?", "Nothing.", start="2026-11-20T20:00")]
@@ -199,7 +243,7 @@ def test_a_session_that_went_on_is_not_overwritten(there: Workspace, what: str) 
     assert read_documents(there) == before
     if what in ("artifact", "book"):
         there.documents.store.replace(path, blob.data, there.documents.store.read(path).version)
-    assert get_session(import_bundle(there, data)).session_token != token
+    assert get_session(import_bundle(there, data, copy=True)).session_token != token
 
 
 WORDS = st.text(st.sampled_from("abc [[]]|`~-#<>&\\\n\u2028é日😀"), min_size=1, max_size=40).filter(str.strip)

@@ -1,12 +1,13 @@
 """Bundles: a session, or the global books, exported as one portable file and imported again.
 
-An import is checked as a whole, then written by a journal that is finished or undone. A session gets fresh ids and all
-references to it are renamed; with `restore` it keeps its ids. Every file is built and read back before the first byte
-reaches the workspace. The job in the spool holds them all, and any later command finishes an import that died.
-(maintenance/import_journal.py)
+An import is checked as a whole, then written by a journal that is finished or undone. A session gets fresh ids, made of
+its content, and all references to it are renamed; with `restore` it keeps its ids. Every file is built and read back
+before the first byte reaches the workspace. The job in the spool holds them all, and any later command finishes an
+import that died. (maintenance/import_journal.py)
 """
 
 import contextlib
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +66,8 @@ IMPORTED = "imported"
 RESTORED = "restored"
 UNCHANGED = "unchanged"
 
-_FRESH = "import it without `--restore`: it gets a fresh id and leaves what is here alone"
+_ID_LENGTH = 32
+_FRESH = "import it without `--restore`, with `--copy`: it gets a fresh id and leaves what is here alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +101,36 @@ class BundleImport:
 
 
 def import_bundle(
-    ws: Workspace, data: bytes, *, restore: bool = False, trust: bool = False, dry_run: bool = False
+    ws: Workspace,
+    data: bytes,
+    *,
+    restore: bool = False,
+    trust: bool = False,
+    copy: bool = False,
+    dry_run: bool = False,
 ) -> BundleImport:
     """Import the bundle in the bytes of its file.
 
-    `trust` declares it the user's own: its global entries need no confirmation. Raises, with nothing written:
+    A session that is here in this state, as itself or as an import of it, is `unchanged`, unless `copy` asks for
+    another. `trust` declares it the user's own: its global entries need no confirmation. Raises, with nothing written:
     FormatError for a bundle that lineage would not write; RemovedError for a session removed here; ImmutableError if
     `restore` meets other content of the session. A failed write is undone.
     """
     unpacked = unpack(data)
     if unpacked.bundle.holds == GLOBAL:
         return _report_merge(merge_global(ws, unpacked, trust=trust, dry_run=dry_run), dry_run=dry_run)
-    deliveries = [sanitize_delivery(delivery, ws.build_sanitizer()) for delivery in parse_deliveries(unpacked)]
+    delivered = parse_deliveries(unpacked)
+    deliveries = [sanitize_delivery(delivery, ws.build_sanitizer()) for delivery in delivered]
     for sanitized in deliveries:
         refuse_removed(ws, sanitized.delivery)
-    plans = [_plan_restored(ws, sanitized) for sanitized in deliveries] if restore else _plan_fresh(ws, deliveries)
+    if restore:
+        plans = [_plan_restored(ws, sanitized) for sanitized in deliveries]
+    else:
+        plans = _plan_fresh(ws, deliveries, [delivery.content_sha256 for delivery in delivered], copy=copy)
     status = RESTORED if restore else IMPORTED
     for plan in plans:
         if not dry_run and plan.created:
-            _import_session(ws, plan.build_job(ws.now, unpacked.digest))
+            _import_session(ws, plan.build_job(ws.now, unpacked.digest), is_restored=restore)
     redactions = sum((sanitized.redactions for sanitized in deliveries), Counter[str]())
     return BundleImport(
         holds=unpacked.bundle.holds,
@@ -155,24 +168,63 @@ def refuse_removed(ws: Workspace, delivery: Delivery) -> None:
         raise RemovedError(f"{len(turns)} turns of session {delivery.session.session_token} were removed here")
 
 
-def _plan_fresh(ws: Workspace, deliveries: Sequence[SanitizedDelivery]) -> list[SessionImport]:
-    """Plan the sessions under fresh identities. References between sessions of one bundle follow."""
+def _plan_fresh(
+    ws: Workspace, deliveries: Sequence[SanitizedDelivery], contents: Sequence[str], *, copy: bool
+) -> list[SessionImport]:
+    """Plan the sessions under fresh identities, without those that are here. References between them follow."""
     old = [sanitized.delivery.manifest.identity for sanitized in deliveries]
-    new = [_build_identity(ws, sanitized.delivery.manifest) for sanitized in deliveries]
+    new = [_choose_identity(ws, *pair, copy=copy) for pair in zip(deliveries, contents, strict=True)]
     pairs = list(zip(old, new, strict=True))
-    tokens = {before.token: after.token for before, after in pairs}
-    ids = {before.session_id: after.session_id for before, after in pairs}
-    changes = [Reidentification(before, after, tokens, ids) for before, after in pairs]
-    return [_plan_reidentified(ws, *pair) for pair in zip(deliveries, changes, strict=True)]
+    tokens = {before.token: after.token for before, after in pairs if before != after}
+    ids = {before.session_id: after.session_id for before, after in pairs if before != after}
+    return [
+        _report_present(sanitized, after)
+        if ws.documents.claims.has(after.token)
+        else _plan_reidentified(ws, sanitized, Reidentification(before, after, tokens, ids))
+        for sanitized, (before, after) in zip(deliveries, pairs, strict=True)
+    ]
 
 
-def _build_identity(ws: Workspace, manifest: Manifest) -> Identity:
-    """Return an unused identity, never removed here. A trial session's is that of a trial session again."""
+def _choose_identity(ws: Workspace, sanitized: SanitizedDelivery, content: str, *, copy: bool) -> Identity:
+    """Return the identity of the session here or of its earlier import, else an unused one, never removed here.
+
+    It is made of the session's content: a dry run and the import choose the same. A trial session's is that of a trial
+    session again.
+    """
+    manifest = sanitized.delivery.manifest
+    if not copy and _is_present(ws, sanitized.delivery):
+        return manifest.identity
     prefix = "test-" if is_test_session(manifest.identity, manifest.project) and manifest.project is None else ""
-    while True:  # a fresh id is taken by accident only
-        identity = Identity(manifest.agent_id, f"{prefix}{ws.new_id()}")
-        if not (ws.documents.claims.has(identity.token) or ws.documents.tombstones.has(identity.token)):
+    number = 0
+    while True:
+        name = hashlib.sha256(f"{content}\n{number}".encode()).hexdigest()[:_ID_LENGTH]
+        identity = Identity(manifest.agent_id, f"{prefix}{name}")
+        is_taken = ws.documents.claims.has(identity.token) and copy
+        if not (is_taken or ws.documents.tombstones.has(identity.token)):
             return identity
+        number += 1
+
+
+def _is_present(ws: Workspace, delivery: Delivery) -> bool:
+    """Return whether the session is here under its own identity, with everything that the bundle holds of it."""
+    files = {artifact.path: serialize_document(artifact) for artifact in delivery.artifacts}
+    files |= {ref.path: data for ref, data in delivery.books.items()}
+    blobs = {path: read_or_none(ws.documents.store, path) for path in files}
+    is_whole = all(blob is not None and blob.data == files[path] for path, blob in blobs.items())
+    return is_whole and ws.documents.claims.has(delivery.manifest.identity.token)
+
+
+def _report_present(sanitized: SanitizedDelivery, identity: Identity) -> SessionImport:
+    delivery = sanitized.delivery
+    came_from = delivery.came_from if identity != delivery.manifest.identity else ()
+    return SessionImport(
+        identity=identity,
+        stem=delivery.manifest.stem,
+        private=delivery.private,
+        came_from=came_from,
+        files={},
+        created=(),
+    )
 
 
 def _plan_reidentified(ws: Workspace, sanitized: SanitizedDelivery, change: Reidentification) -> SessionImport:
@@ -246,8 +298,10 @@ def _build_session_import(ws: Workspace, manifest: Manifest, files: Mapping[str,
     )
 
 
-def _import_session(ws: Workspace, job: Job) -> None:
+def _import_session(ws: Workspace, job: Job, *, is_restored: bool) -> None:
     with session_lock(ws, job.token):
+        if not is_restored and ws.documents.claims.has(job.token):  # another process imported the same just now
+            return
         ws.documents.spool.put(job)
         try:
             finish_session_import(ws, job)

@@ -53,6 +53,15 @@ class Delivery:
         return frozenset(turn for artifact in transcripts for turn in transcript.extract_turn_ids(artifact.body))
 
     @property
+    def content_sha256(self) -> str:
+        """The hash of the session's token, artifacts and books: the same state of a session has the same."""
+        hashes = [
+            *map(_hash_artifact, self.artifacts),
+            *(hashlib.sha256(data).hexdigest() for data in self.books.values()),
+        ]
+        return hashlib.sha256("\n".join([self.session.session_token, *sorted(hashes)]).encode()).hexdigest()
+
+    @property
     def came_from(self) -> tuple[str, ...]:
         """The session's earlier tokens and its token in the bundle, oldest first."""
         chain = (*self.manifest.imported_from, *self.session.imported_from, self.session.session_token)
