@@ -11,25 +11,24 @@ from lineage.documents.bundle_zip import SUFFIX, unpack
 from lineage.errors import InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.transfer import bundles
+from lineage.pipeline.transfer.bundle_export import BundleExport, export_global, export_session
 from lineage.store import ExistsError, LocalStore, update
 from lineage.workspace.workspace import Workspace
 
 _LINK = "name a place that is no symbolic link"
 
 
-def export_bundle(
-    root: Path, session: str | None, output: Path, *, include_private: bool, force: bool
-) -> bundles.BundleExport:
+def export_bundle(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> BundleExport:
     """Write the bundle of a session, or of the global books, to a file, atomically.
 
     Raises InvalidInput for an existing file without `force`, and for a path with a link.
     """
     path = _resolve_output(output, root)
 
-    def export(ws: Workspace) -> bundles.BundleExport:
+    def export(ws: Workspace) -> BundleExport:
         if session is None:
-            return bundles.export_global(ws)
-        return bundles.export_session(ws, session, include_private=include_private)
+            return export_global(ws)
+        return export_session(ws, session, include_private=include_private)
 
     result = run_in_workspace(root, export, writes=True)
     _write_bundle_file(path, result.data, root, force=force)

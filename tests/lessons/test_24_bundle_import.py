@@ -15,7 +15,8 @@ from lineage.core.format.documents import Artifact, Manifest, parse_document
 from lineage.core.transfer.bundle import LIMITS, BundleLimits
 from lineage.documents.bundle_zip import unpack
 from lineage.errors import FormatError, InvalidInput
-from lineage.pipeline.transfer.bundles import export_session, import_bundle
+from lineage.pipeline.transfer.bundle_export import export_session
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.workspace import Workspace
 from tests.support.bundles import Files, export_bundle, rebuild_bundle, write_session_with_books
 from tests.support.workspace import search_sessions

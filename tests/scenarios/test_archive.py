@@ -31,7 +31,7 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
 from lineage.pipeline.maintenance.verify import MUST, verify
-from lineage.pipeline.transfer.bundles import export_session
+from lineage.pipeline.transfer.bundle_export import export_session
 from lineage.store import LocalStore, Store
 from lineage.workspace.lookup import load_document, show_file, show_turns
 from lineage.workspace.workspace import Workspace

@@ -110,6 +110,14 @@ def test_another_state_of_a_session_is_another_import(there: Workspace, here: Wo
     assert third.session_token not in (first.session_token, second.session_token)
 
 
+def test_a_session_that_lost_a_file_here_is_not_here_already(there: Workspace) -> None:
+    write_session_with_books(there)
+    data = export_bundle(there)
+    there.documents.store.delete(next(path for path in read_documents(there) if path.endswith("--summary.md")))
+    assert get_session(import_bundle(there, data)).status == "imported"
+    assert get_session(import_bundle(there, data, restore=True)).status == "restored"
+
+
 def test_exporting_the_same_state_twice_gives_the_same_file(tmp_path: Path, lineage: LineageCommand) -> None:
     lineage.end_sample()
     one, two = tmp_path / "one.zip", tmp_path / "two.zip"

@@ -16,7 +16,8 @@ from lineage.documents.bundle_zip import unpack
 from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.books import confirm_entries, load_evidence
-from lineage.pipeline.transfer.bundles import export_global, import_bundle
+from lineage.pipeline.transfer.bundle_export import export_global
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.book_index import index_books
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace

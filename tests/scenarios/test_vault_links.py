@@ -15,7 +15,8 @@ from lineage.core.books.book import parse_book
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.memory.remember import Memo, remember
-from lineage.pipeline.transfer.bundles import export_session, import_bundle
+from lineage.pipeline.transfer.bundle_export import export_session
+from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.workspace import Workspace
 from tests.support.obsidian import ObsidianLink, ObsidianVault
 from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace

@@ -12,7 +12,8 @@ from lineage.core.books.book import make_entry_part, new_book
 from lineage.core.books.entry import new_entry
 from lineage.core.transfer.bundle import DESCRIPTION, Bundle, serialize_bundle
 from lineage.documents.bundle_zip import build_members, pack, unpack
-from lineage.pipeline.transfer.bundles import BundleImport, ImportedSession, export_session, import_bundle
+from lineage.pipeline.transfer.bundle_export import export_session
+from lineage.pipeline.transfer.bundles import BundleImport, ImportedSession, import_bundle
 from lineage.workspace.book_index import index_books
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
