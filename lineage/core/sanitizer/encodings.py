@@ -14,6 +14,7 @@ from lineage.core.sanitizer.wrapped import decode_dumps, join_rows
 
 _MAX_ESCAPE_DEPTH = 3
 _MAX_DECODE_DEPTH = 2
+_MAX_NESTED = 4  # readings of a text that is nothing but an encoded one, each at most three quarters as long
 _TOKEN = "A-Za-z0-9_+/=.-"
 TOKEN_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.-"
 _LONG_TOKEN_CHARS = 16
@@ -203,23 +204,44 @@ def is_random(token: str) -> bool:
 def _decode_spans(layer: Layer, data: bytes, depth: int, known: _Pieces) -> Layer:
     """Return a layer of the decoded base64 and hex spans in its ASCII that no layer had before, each one piece."""
     builder, is_joined = LayerBuilder(layer), layer.has_joined_layer
-    for start, end, decoded in [*_find_base64_spans(data), *_find_hex_spans(data)]:
-        piece = decoded, depth, is_joined, layer.map_to_original(start, end)
-        if piece not in known:
-            known.add(piece)
-            builder.replace(piece[0], start, end)
-            builder.insert(SEPARATOR)
+    for start, end, readings in [*_find_base64_spans(data), *_find_hex_spans(data)]:
+        origin = layer.map_to_original(start, end)
+        for level, text in enumerate(readings):
+            if (text, depth, is_joined, origin) not in known:
+                # also at the next depth, where the outer reading would be decoded to it again
+                known.update((text, at, is_joined, origin) for at in range(depth - bool(level), depth + 1))
+                builder.replace(text, start, end)
+                builder.insert(SEPARATOR)
     return builder.build()
 
 
-def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, str]]:
+def _decode_nested(text: str) -> list[str]:
+    """Return a decoded text, and what it decodes to as long as there is nothing else in it."""
+    texts = [text]
+    while len(texts) <= _MAX_NESTED:
+        run = "".join(text.split()).strip("\"'").encode("ascii", "replace")
+        if compile_pattern(_HEX).fullmatch(run):
+            text = _decode_hex(run)
+        elif compile_pattern(_BASE64).fullmatch(run):
+            text = _decode_base64(run)[0]
+        else:
+            break
+        texts.append(text)
+    return texts
+
+
+def _find_base64_spans(data: bytes) -> Iterator[tuple[int, int, list[str]]]:
     for match in compile_pattern(_BASE64).finditer(data):
         start, end = match.span()
-        for decoded in (_decode_base64 if end - start < _KNOWN_CHARS else _decode_base64.__wrapped__)(data[start:end]):
-            yield start, end, decoded
+        for readings in (_read_base64 if end - start < _KNOWN_CHARS else _read_base64.__wrapped__)(data[start:end]):
+            yield start, end, readings
 
 
 @lru_cache(maxsize=1 << 10)  # every layer has most of them again
+def _read_base64(found: bytes) -> list[list[str]]:
+    return [_decode_nested(text) for text in _decode_base64(found)]
+
+
 def _decode_base64(found: bytes) -> list[str]:
     """Decode from each offset that gives ASCII: the run may begin with other letters, as in a path."""
     run, texts = found.rstrip(b"=").translate(_STANDARD_ALPHABET), []
@@ -229,9 +251,13 @@ def _decode_base64(found: bytes) -> list[str]:
     return texts
 
 
-def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, str]]:
+def _find_hex_spans(data: bytes) -> Iterator[tuple[int, int, list[str]]]:
     for match in compile_pattern(_HEX).finditer(data):
-        yield *match.span(), _decode_text(bytes.fromhex(_NOT_HEX.sub("", match[0].decode())))
+        yield *match.span(), _decode_nested(_decode_hex(match[0]))
+
+
+def _decode_hex(found: bytes) -> str:
+    return _decode_text(bytes.fromhex(_NOT_HEX.sub("", found.decode())))
 
 
 def _decode_text(data: bytes) -> str:

@@ -45,7 +45,7 @@ _LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAM
            _LONG_VALUE_STEP, _LONG_VALUES, _LONG_VALUE_SHARE, _SETTING.pattern)  # fmt: skip
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 12"
+_ENGINE_VERSION = "engine 13"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.
@@ -287,11 +287,14 @@ def _judge(lead: bytes, name: bytes, quote: bytes, text: bytes, in_prose: bool, 
     value = rest[: find_value_end(before, words, _decode(quote), rest, is_cut=is_cut)]
     if is_cut and len(value) == len(rest):
         return None
-    full_name, in_prose = values.get_full_name(before, words), in_prose or bool(values.BARE_PASS.match(words))
+    full_name = values.get_full_name(before, words)
+    is_ending = words[:1].isalpha() and before[-1:] in values.NAME_CHARACTERS
+    shown = before[-1:] + words if is_ending else words  # of `dbpass`, which is no bare `pass`
+    in_prose = in_prose or bool(values.BARE_PASS.match(shown))
     judge = values.is_claimed_secret if len(value) < MAX_VALUE_CHARS else values.is_claimed_secret.__wrapped__
     behind = rest[len(value) :].partition("\n")[0]
     is_word = value.isalnum() and bool(_SETTING.fullmatch(before + words)) and not behind.strip()
-    is_secret = judge(words, full_name, value, is_quoted=bool(quote) or is_word, in_prose=in_prose)
+    is_secret = judge(shown, full_name, value, is_quoted=bool(quote) or is_word, in_prose=in_prose)
     return len(value.encode()), value if is_secret else ""
 
 

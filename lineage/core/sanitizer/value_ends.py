@@ -28,8 +28,10 @@ _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?=,)")
 _SHELL_QUOTES = ("'\\''", "'\"'\"'")  # leave the quotation, write one, enter again
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE_START = re.compile(
-    r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]+|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
+    r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]*|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
 )
+
+_PROMPT = re.compile(r"(?:[A-Za-z][\w.-]{0,20} ){1,6}\Z")  # `Enter the new password: `
 
 
 def find_value_end(lead: str, name: str, quote: str, text: str, *, is_cut: bool = False) -> int:
@@ -114,7 +116,7 @@ def _find_open_end(lead: str, before: str, line: str, *, is_cut: bool) -> int:
     if not _ANY_STOP.search(line):
         return len(line) if is_cut else _trim(lead, line, len(line))
     depths = dict.fromkeys(_BRACKETS, (0, 0))
-    within = "" if not _LINE_START.match(lead) else ",;&|" if "=" in before else ";&|"
+    is_alone = bool(_LINE_START.match(lead)) or (before.endswith(": ") and bool(_PROMPT.match(lead)))
     for match in islice(_STOP.finditer(line), _MOST_STOPS):
         kind, sign = match.lastgroup, match[0]
         if kind == "bracket":
@@ -129,7 +131,7 @@ def _find_open_end(lead: str, before: str, line: str, *, is_cut: bool) -> int:
             continue
         if kind == "tag" and ">" not in before:
             continue
-        if kind == "field" and sign in within and (sign == "|" or line[match.end() : match.end() + 1].strip()):
+        if kind == "field" and is_alone and (sign == "|" or line[match.end() : match.end() + 1].strip()):
             continue  # a file of settings has one value a line
         if is_cut and kind != "space" and match.end() > len(line) - _UNSURE_CHARS:
             break
@@ -155,4 +157,4 @@ def _trim(lead: str, line: str, end: int) -> int:
 
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (_JSON_NUMBER.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern)
+PATTERNS = (_JSON_NUMBER.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _PROMPT.pattern)

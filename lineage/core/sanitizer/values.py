@@ -16,7 +16,7 @@ from lineage.core.sanitizer.rule import compute_entropy
 
 # A password may be short and made of any signs; any other secret is random.
 _PASSWORD_WORD = re.compile(
-    r"(?i)pass(?!thr)|pwd|identified\s|clave|\u6697\u8a3c\u756a\u53f7|senha|kennwort|wachtwoord|contrase"
+    r"(?i)pass(?!thr)|pwd|pw\b|psk|xauth|\beap\b|identified\s|clave|\u6697\u8a3c\u756a\u53f7|senha|kennwort|wachtwoord|contrase"
     r"|mot[_ ]?de[_ ]?passe|l\u00f6senord|has(?:\u0142|l)o|parola|\bpin\b|\u043f\u0430\u0440\u043e\u043b\u044c"
     r"|\u5bc6[\u7801\u78bc]|\u53e3\u4ee4|\u30d1\u30b9\u30ef\u30fc\u30c9|\ube44\ubc00\ubc88\ud638"
 )
@@ -25,11 +25,17 @@ _LONG_VALUE_CHARS = 256  # more than anybody remembers
 _SAMPLE_CHARS = 4096
 _UPPER_ASSIGNMENT = re.compile(r"[A-Z][A-Z0-9_]*=\Z")
 # A command up to its option for a password: `mysql -u ada -p`.
-COMMAND = re.compile(r"(?:\s-[apwP]|%|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)pass\s)\s?\Z")
+COMMAND = re.compile(
+    r"(?:\s-[apwPk]|%|<<<|/p(?:ass(?:word)?)?:|\son\s>|net\suser\s\S+|\ssend(?:\s--)?|\s-u\s[\w.@-]+,"
+    r"|-pass(?:in|out)?\s(?:pass:)?|(?:store|key)pass\s)\s?\Z"
+)
 # Names that begin like one of a secret and mean something else, or something about one.
 _OTHER_NAME = re.compile(
-    r"(?i)pass(?:lib|age|eng|ed|es|ive|ing|port|thr|able|ion|[- ]?rate)|(?-i:PASS: )|checksum/|(?:^"
-    r"|\s)/[\w./-]*\s|session_bus|secretar|tokeni[sz]|author(?!i[sz])|keyboard|keyword|keyframe"
+    r"(?i)pass(?:lib|age|eng|ed|es|ive|ing|port|thr|able|ion|[- ]?rate|[- ]?through)|\barn:[a-z-]+:"
+    r"|secrets?[- _]?manager|(?:com|by|tres|over|under|sur|multi|render|two|first|last|kee|single|one"
+    r"|low|high|band|sub|dual|back"
+    r"|forward|noo?|all)[- _]?pass(?![pw])|[ \t](?:for|of|in|from|with|and|or|at|not|has)[ \t]+[\"'`]?\Z|(?-i:PASS: )"
+    r"|checksum/|(?:^|\s)/[\w./-]*\s|session_bus|secretar|tokeni[sz]|author(?!i[sz])|keyboard|keyword|keyframe"
     r"|/etc/passwd|--ask-[\w-]{0,20}pass"
     r"|(?:public|primary|foreign|sort|cache|partition|row|idempotency|group|dedup\w*|object|i18n|translation"
     r"|lookup|map|kernel|city|country|region|currency|category|natural|business|surrogate|composite|unique|candidate"
@@ -53,7 +59,7 @@ _TEMPLATE = (
     r"|\$\{[#!(]*[A-Za-z_][\w.]*(?:[}:#%/,?^\[()=|&\s-]|$)"
     r"|\{\{[-~]?\s?[\w.$#%/\"'-]*(?:[\s|(}]|$)|[\w)\]\"'\s]\}\}|<%=?\s|\s%>"
     r"|%\([a-z_]\w*\)|(?:^|[\s:/@=,(\"'+.}-])\$(?:[A-Z][A-Z0-9_]{2,}|[a-z][a-z_]{2,})(?:[^A-Za-z0-9]|$)|\$RANDOM"
-    r"|\{[A-Za-z_][\w.]*\}|^@@|^&lt;|%[YmdHMS]\W?%[YmdHMS]|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
+    r"|\{[A-Za-z_][\w.]*\}|^\x60[a-z]|^@@|^&lt;|%[YmdHMS]\W?%[YmdHMS]|^(?:%[A-Za-z_]+%|<[^<>]*>?|%[sdrq]|\{[^{}]*\})$"
 )
 _PATH = (
     r"(?:[a-z]:)?\$?[A-Za-z_$]+[0-9]{0,2}(?:_[A-Za-z]+[0-9]*[A-Za-z]*"
@@ -76,7 +82,7 @@ _EXPRESSION = (
     r"|[(\[{=\\<>|?)\]},;:%]|!(?:[\w.()]*$|[=!\[({])|/[\^*]|&[a-z]|[-+*/]$|\.{2,}|$)"
 )
 _NO_SECRET = (
-    r"(?i)(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac|ssh-)[a-z0-9./-]{0,24}"
+    r"(?i)(?:pass|gpg2?|cat|security|secret-tool|vault|aws|gcloud|kubectl|op|bw)\s.*|(?:argon2|bcrypt|scrypt|pbkdf2|sha-?[0-9]|md5|[hrepb]s[0-9]{3}|aes|ed25519|x25519|hmac|ssh-)[a-z0-9./-]{0,24}"
     r"|(?:vault|op|secrets?|ref|arn|gs|s3|file|env|ssm|keyring|projects)[:/].*|[a-z_]+=[\"'].*"
     r"|(?:[a-z_]+[0-9]*(?::[\w,.-]+)?\|)+[a-z_]+[0-9]*(?::[\w,.-]+)?|/dev/.*|#[0-9a-f]{3,8}|(?:rgb|hsl)a?\(.*\)"
     r"|[v^~<>=]{0,2}[0-9]+(?:[.,:/_-][0-9]+)*(?:[a-z%]{1,3})?|0x[0-9a-f]{1,16}|[~.]{0,2}/[\w.@/*-]*|[a-z]:\\[\w\\. -]*"
@@ -107,7 +113,7 @@ _PLAIN_WORD = (  # none that was drawn
     r"|default|local|prod\w*|staging|database|server|client|service|apps?|config|data|values?|strings?|accounts?|email)\b"
 )
 BARE_PASS = re.compile(r"(?i)pass\W")
-_NAME_CHARACTERS = f"{ascii_letters}{digits}_./-"
+NAME_CHARACTERS = f"{ascii_letters}{digits}_./:-"
 _PUNCTUATION = "¿¡.,;:!?()[]{}<>*…\"'`"
 # How much rarer each letter is in names of code than among random letters, in tenths of a bit.
 _TENTHS = (("jqz", 42), ("vwx", 22), ("bfhky", 15), ("g", 10), ("dmpu", 3), ("cl", -3), ("anors", -10), ("ti", -11),
@@ -126,7 +132,7 @@ _CODE_SIGNS = '(){},;."'
 # All of this module that can change a result. It is hashed into the version of a ruleset.
 PATTERNS = (*value_ends.PATTERNS, COMMAND.pattern, _PASSWORD_WORD.pattern, _OTHER_NAME.pattern,
             _ABOUT_SECRET.pattern, _WORDY, _LOWER_WORDS, _TEMPLATE, _EXPRESSION, _NO_SECRET, _PUBLIC_KEY, _PLACEHOLDER,
-            _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD, _NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern,
+            _PLACEHOLDER_WORDS, _PASSPHRASE, _PLAIN_WORD, NAME_CHARACTERS, str(_TENTHS), _WORD_DIGIT_SIGN.pattern,
             _SIGNS.pattern, _NUMBERED.pattern, _LONG_OTHER.pattern, _CODE_SIGNS)  # fmt: skip
 
 
@@ -140,7 +146,7 @@ def _has(pattern: str, value: str) -> bool:
 
 def get_full_name(lead: str, name: str) -> str:
     """Return a name with the words of it that stand before the match."""
-    before = lead.rstrip(_NAME_CHARACTERS)
+    before = lead.rstrip(NAME_CHARACTERS)
     word = before[:-1] if before.endswith(" ") else ""
     start = len(word.rstrip(ascii_letters)) if word else len(before)
     return lead[start:] + name

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from base64 import b64encode
+from base64 import b64encode, encodebytes
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +53,7 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "%XX": lambda text: "".join(f"%{byte:02X}" for byte in text.encode()),
     "uXXXX": lambda text: "".join(f"\\u{ord(character):04x}" for character in text),
     "hex": lambda text: text.encode().hex(),
+    "wrapped": lambda text: encodebytes(text.encode()).decode(),
 }
 
 
@@ -68,9 +69,14 @@ def test_two_encodings_are_read_each_in_up_to_three_escapes(names: tuple[str, ..
     assert Sanitizer(OWN).sanitize(f"it is {encode(*names)}.") == "it is [REDACTED:probe-token]."
 
 
-def test_a_third_encoding_is_not_read() -> None:
+@each("names", [("base64",) * 5, ("hex", "base64", "base64", "hex", "base64"), ("wrapped", "base64", "hex") * 2])
+def test_encodings_in_nothing_but_encodings_are_read_five_deep_and_more(names: tuple[str, ...]) -> None:
+    assert Sanitizer(OWN).sanitize(f"it is {encode(*names)}.") == "it is [REDACTED:probe-token]."
+
+
+def test_a_third_encoding_behind_escapes_is_not_read() -> None:
     """The README says so: every further one would multiply what a hostile text costs."""
-    text = f"it is {encode('base64', '%XX', 'uXXXX', 'hex', 'base64')}."
+    text = f"it is {encode('base64', '%XX', 'hex', '%XX', 'base64')}."
     assert Sanitizer(OWN).sanitize(text) == text
 
 

@@ -35,7 +35,7 @@ SURROUNDINGS = {
     "a diff": "@@ -1 +1 @@\n-KEY=\n+KEY={}\n",
     "XML": "<a>{}</a>",
 }
-TO_A_SPACE = {"netrc-password", "pgpass-password"}
+TO_A_SPACE = {"netrc-password", "pgpass-password", "setting-password", "mail-map-password"}
 """Files that end a password with white space alone: in an address there is no telling where it ends."""
 
 
