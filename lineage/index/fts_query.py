@@ -23,7 +23,8 @@ class Ranking:
     Up to `budget` rows, the rarest words are looked up one by one. Words in more rows than `common` choose no rows
     while there are others; words in half of all rows are not scored, for their BM25 weight is zero. `weights` are those
     of a title, of a sentence or tag, and of a body. A passage of tools counts `tools` of one that somebody wrote. A
-    session's next passage counts `decay` of the one before it.
+    session's next passage counts `decay` of the one before it. A result that holds all words of the query counts
+    1 + `coverage` times as much as one that holds none.
     """
 
     budget: int = 2_000
@@ -31,6 +32,7 @@ class Ranking:
     weights: tuple[float, float, float] = COLUMN_WEIGHTS
     tools: float = 0.5
     decay: float = 0.2
+    coverage: float = 1.5
 
 
 DEFAULT_RANKING = Ranking()

@@ -1,11 +1,14 @@
 """Full-text search: passages of sessions and entries of books that match a query, ranked together.
 
 A session's score is that of its best passage and, with decreasing weight, of the next ones: a subject of several
-passages ranks before a mention. Equal scores are ordered by time, newest first, then by path. Every query applies the
-privacy rule, `is_allowed_in_scope`. (format: Commands)
+passages ranks before a mention. The more of the query's words its best passages hold, the more it counts: BM25 alone
+prefers a passage with a rare word to two passages that have them all. Equal scores are ordered by time, newest first,
+then by path. Every query applies the privacy rule, `is_allowed_in_scope`. (format: Commands)
 """
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -29,6 +32,9 @@ ENTRY_KIND = "entry"
 
 _SCORED_PASSAGES = 4  # of a session; more would favour long ones
 _MIN_RANKED, _RANKED_PER_RESULT = 200, 20  # several passages make one result
+_COVERED_RESULTS, _COVERED_ROWS = 10, 3  # their texts are read for the words of the query; more find no more
+_QUOTED = re.compile(r'"([^"]*)"')
+_MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that have to be in a text, and that need not be
 NO_LIMIT = -1  # all rows
 SNIPPET_WORDS = 60  # FTS5 takes 64
 
@@ -137,6 +143,10 @@ _SNIPPET = f"""
     from search where search match ? and rowid = ?
 """
 _BODY_SNIPPET, _ANY_COLUMN_SNIPPET = _SNIPPET.format(fts_rows.BODY_COLUMN, "turns"), _SNIPPET.format(-1, "''")
+_SELECT_TEXTS = """
+    select rowid, title || ' ' || sentence || ' ' || body from search
+    where rowid in (select value from json_each(?))
+"""
 _SELECT_PREVIEW = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
@@ -151,8 +161,15 @@ class TextSearchEngine(Vocabulary, Protocol):
         For a query without words, return all rows that pass its filters.
         """
 
-    def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows, with snippets."""
+    def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
+        """Return the whole texts of rows, as the index has them."""
+
+    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
+        """Return the hits of ranked rows.
+
+        A snippet shows what matches the first of the expressions that the row's body matches, else what the last one
+        matches elsewhere; without expressions the beginning.
+        """
 
 
 def search(
@@ -171,19 +188,23 @@ def search(
     full = fts_query.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
     if not full and (query.words or query.phrases):
         return []
-    first = marked = full
+    first, marked = full, [full] if full else []
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
         pruned = fts_query.build_pruned_expression(terms, ranking)
         first = fts_query.restrict_expression(pruned, (), query.excluded_words)
-        marked = _join_terms(fts_query.without_ubiquitous(terms))
+        # A snippet with common words takes three times as long as one with rare words, which show more.
+        rare = [term for term in terms if term.rows <= ranking.budget]
+        marked = [_join_terms(rare)] * bool(rare) + [_join_terms(fts_query.without_ubiquitous(terms))]
     rank = partial(engine.rank_rows, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     row_limit = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)
-    results = _group_results(rank(first, row_limit), decay)[:limit]
+    results = _group_results(rank(first, row_limit), decay)
     # Too few results may mean that the pruned expression, or the limit of rows, left some out.
     if len(results) < limit and (first != full or not terms or sum(term.rows for term in terms) > row_limit):
-        results, marked = _group_results(rank(full, NO_LIMIT), decay)[:limit], full
-    return engine.load_hits(marked, results)
+        results, marked = _group_results(rank(full, NO_LIMIT), decay), [full] if full else []
+    if not by_passage and len(terms) > 1:
+        results[:_COVERED_RESULTS] = _favor_coverage(engine, terms, results[:_COVERED_RESULTS], ranking.coverage)
+    return engine.load_hits(marked, results[:limit])
 
 
 def _join_terms(terms: Sequence[Term]) -> str:
@@ -215,6 +236,27 @@ def _group_results(rows: Sequence[RankedRow], decay: float | None) -> list[Ranke
     return sorted(results, key=lambda row: row.score, reverse=True)
 
 
+def _favor_coverage(
+    engine: TextSearchEngine, terms: Sequence[Term], results: Sequence[RankedRow], coverage: float
+) -> list[RankedRow]:
+    """Return the results with scores that grow with the share of the terms in their best rows, best first."""
+    rows_of = [(row.number, *row.others)[:_COVERED_ROWS] for row in results]
+    texts = engine.load_texts([number for numbers in rows_of for number in numbers])
+    stems = [_find_stems(term) for term in terms]
+    favored = []
+    for row, numbers in zip(results, rows_of, strict=True):
+        text = remove_separators("\n".join(texts.get(number, "") for number in numbers)).lower()
+        share = sum(any(stem in text for stem in of_term) for of_term in stems) / len(stems)
+        favored.append(row._replace(score=row.score * (1 + coverage * share)))
+    return sorted(favored, key=lambda row: row.score, reverse=True)
+
+
+def _find_stems(term: Term) -> list[str]:
+    """Return what a text holds with a form of the term: a guess at the tokenizer's stems, which only it knows."""
+    words = (remove_separators(word).lower() for word in _QUOTED.findall(term.expression))
+    return [word[: max(_MIN_STEM, len(word) - _MAX_ENDING)] if word.isalpha() else word for word in words]
+
+
 class SqliteTextSearch(SqliteVocabulary):
     """Full text in SQLite's FTS5 table."""
 
@@ -237,12 +279,16 @@ class SqliteTextSearch(SqliteVocabulary):
         }
         return [RankedRow(*row[:-1]) for row in self.connection.execute(sql, values)]
 
-    def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows. Only their text is read."""
-        return [self._load_hit(expression, row) for row in rows]
+    def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
+        """Return the texts of rows, by their numbers."""
+        return dict(self.connection.execute(_SELECT_TEXTS, (json.dumps(numbers),)))
 
-    def _load_hit(self, expression: str, row: RankedRow) -> Hit:
-        snippet, turns = self._load_snippet(expression, row.number)
+    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
+        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""
+        return [self._load_hit(expressions, row) for row in rows]
+
+    def _load_hit(self, expressions: Sequence[str], row: RankedRow) -> Hit:
+        snippet, turns = self._load_snippet(expressions, row.number)
         snippet = remove_separators(snippet)
         if row.number < 0:
             columns = self.connection.execute(_SELECT_ENTRY, (row.number,)).fetchone()
@@ -252,15 +298,16 @@ class SqliteTextSearch(SqliteVocabulary):
         columns = self.connection.execute(_SELECT_ARTIFACT, (row.number,)).fetchone()
         return build_session_hit(columns, row, snippet, fts_rows.parse_turn_range(turns))
 
-    def _load_snippet(self, expression: str, number: int) -> tuple[str, str]:
+    def _load_snippet(self, expressions: Sequence[str], number: int) -> tuple[str, str]:
         """Return a row's snippet and its passage's turns, none for a match outside of the body."""
-        if not expression:
-            preview: tuple[str, str] = self.connection.execute(_SELECT_PREVIEW, (number,)).fetchone()
-            return preview
-        snippet: tuple[str, str] = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
-        if SNIPPET_MARKS[0] not in snippet[0]:
-            snippet = self.connection.execute(_ANY_COLUMN_SNIPPET, (expression, number)).fetchone()
-        return snippet
+        snippet: tuple[str, str] | None
+        for expression in expressions:
+            snippet = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
+            if snippet and SNIPPET_MARKS[0] in snippet[0]:
+                return snippet
+        statement, values = (_ANY_COLUMN_SNIPPET, expressions[-1:]) if expressions else (_SELECT_PREVIEW, ())
+        snippet = self.connection.execute(statement, (*values, number)).fetchone()
+        return snippet or ("", "")
 
 
 def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turns: tuple[int, int] | None) -> Hit:

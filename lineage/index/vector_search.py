@@ -141,7 +141,7 @@ def build_hits(
         for ranked in engine.filter_rows(query, agent_id, unchanged):
             groups.setdefault(str(ranked.number) if by_passage else ranked.key, []).append(ranked)
         results = (rows[0]._replace(others=tuple(row.number for row in rows[1:])) for rows in groups.values())
-        return engine.load_hits("", list(islice(results, limit)))
+        return engine.load_hits((), list(islice(results, limit)))
 
 
 class EmbeddableTexts(Protocol):

@@ -192,10 +192,36 @@ def test_common_words_alone_still_find_all(index: Index) -> None:
     assert best.session_id == "a10"
 
 
+def test_a_result_with_all_words_goes_before_one_with_a_rare_word(index: Index) -> None:
+    texts = [
+        *["apples and pears"] * 8,
+        *["plums"] * 8,
+        "a zebra, that zebra",
+        "apples, a pear for one zebra so so so",
+    ]
+    add_to_index(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+
+    def find_first(question: str, coverage: float) -> str | None:
+        return index.search(question, None, limit=1, ranking=Ranking(coverage=coverage))[0].session_id
+
+    question = "the zebras, an apple and pears"
+    assert [find_first(question, coverage) for coverage in (0.0, Ranking().coverage)] == ["a16", "a17"]
+    assert find_first("zebra", Ranking().coverage) == "a16"
+
+
+def test_a_snippet_shows_rare_words_where_many_match(index: Index) -> None:
+    ranking = Ranking(budget=2, common=6)
+    texts = ["apples pears"] * 5 + ["apples " * 40 + "a zebra"]
+    add_to_index(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
+    for question, marked in (("apples zebra", ["zebra"]), ("apples apple", ["apples"])):
+        (hit,) = index.search(question, None, limit=1, ranking=ranking)
+        assert sorted({text for text, is_match in hit.split_snippet() if is_match}) == marked
+
+
 def test_a_search_is_a_few_statements(engine: str, index: Index) -> None:
     """Over a network each costs a way there and back: none for each result there."""
     add_to_index(index, *(summary(f"a{number:02d}", "apples and pears") for number in range(30)))
     statements: list[str] = []
     with index.trace_statements(statements.append):
         index.search("apples pears", None, limit=10)
-    assert len(statements) == {SQLITE: 2 + 2 * 10, POSTGRES: 5}[engine]
+    assert len(statements) == {SQLITE: 3 + 2 * 10, POSTGRES: 6}[engine]

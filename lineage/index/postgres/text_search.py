@@ -7,7 +7,7 @@ phrase and the mean length the ranks are FTS5's own. (index/text_search.py)
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -73,6 +73,9 @@ _SELECT_WORDS = f"""
     select term from vocabulary
     where term >= %s and term < %s and length(term) between %s and %s and term !~ '[0-9]'
     group by term having sum(rows) > 0 order by term limit {MAX_COMPARED_WORDS}
+"""
+_SELECT_TEXTS = """
+    select id, title || ' ' || sentence || ' ' || body from search where id = any(%(ids)s::bigint[])
 """
 _PREVIEW_LENGTH = 160
 _UNLIMITED = 1 << 40
@@ -180,21 +183,27 @@ class PostgresTextSearch:
         }
         return [RankedRow(*row[:-1]) for row in self.database.execute(statement, values)]
 
-    def load_hits(self, expression: str, rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows. Only their text is read."""
+    def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
+        """Return the texts of rows, by their numbers."""
+        return dict(self.database.execute(_SELECT_TEXTS, {"ids": list(numbers)}))
+
+    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
+        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""
         if not rows:
             return []
         values = {"ids": [row.number for row in rows]}
         loaded = [*self.database.execute(_SELECT_ARTIFACTS, values), *self.database.execute(_SELECT_ENTRIES, values)]
         by_number = {columns[0]: columns for columns in loaded}
         # A row may be deleted between the two statements.
-        return [self._build_hit(expression, row, by_number[row.number]) for row in rows if row.number in by_number]
+        return [self._build_hit(expressions, row, by_number[row.number]) for row in rows if row.number in by_number]
 
-    def _build_hit(self, expression: str, row: RankedRow, columns: Sequence[Any]) -> Hit:
+    def _build_hit(self, expressions: Sequence[str], row: RankedRow, columns: Sequence[Any]) -> Hit:
         _, title, sentence, body, *rest = columns
         snippet, is_body = remove_separators(body[:_PREVIEW_LENGTH]), True
-        if expression:
+        for expression in expressions:
             snippet, is_body = self.tokenizer.build_snippet(expression, title, sentence, body)
+            if is_body:
+                break
         if row.number < 0:
             session_id, token, agent_id, project, *values = rest
             entry = books.decode_entry(values)
