@@ -30,6 +30,8 @@ from lineage.store.modes import set_modes
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.workspace import Workspace
 
+_MAX_NAMED = 8
+
 
 @options.command("verify")
 def verify_command(root: Path, as_json: bool) -> int:
@@ -352,6 +354,9 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     print_text(f"checked {receipt.checked_files} other files for lines of the session")
     for path in receipt.elsewhere:
         print_text(f"  holds some too, and is not the session's: {path}")
+    if receipt.naming_project:
+        named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
+        print_text(f"its project is named in {pluralize(len(receipt.naming_project), 'file')} that stay: {named}")
     print_text("outside lineage's reach:")
     for place in receipt.out_of_reach:
         print_text(f"  {place}")

@@ -244,7 +244,8 @@ def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     receipt = lineage("remove", "s-1", "--reason", "asked for", "--yes", "--json").json
     assert set(receipt) == {
         "session_token", "session_id", "agent_id", "harness", "reason", "removed_at", "dry_run", "removed_paths",
-        "spool_files", "rows", "turns", "entries", "checked_files", "elsewhere", "out_of_reach", "sub_agents",
+        "spool_files", "rows", "turns", "entries", "checked_files", "elsewhere", "naming_project", "out_of_reach",
+        "sub_agents",
     }  # fmt: skip
     assert receipt["removed_paths"] == [path for path in gone if receipt["session_token"] in path]
     assert (receipt["session_id"], receipt["agent_id"], receipt["turns"]) == ("s-1", "default", 6)
@@ -254,6 +255,24 @@ def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     text = lineage("remove", "5f0c2f7e", "--yes").out
     assert "~/.claude/projects/" in text
     assert "stays: memory/tombstones/" in text
+
+
+def test_a_copy_in_any_text_file_and_the_project_where_it_stays_are_named(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = TALK[0]["text"]
+    (root / "Board.canvas").write_text(json.dumps({"nodes": [{"type": "text", "text": line}]}))
+    (root / "notes").write_text(f"{line}\n")
+    (root / "picture.png").write_bytes(b"\0\1" + line.encode())
+    (root / "plan.txt").write_text(f"Look into {PROJECT}/lantern.py\n")
+    (root / "quokka").mkdir()
+    (root / "quokka" / "idea.txt").write_text("Of its own.\n")
+    lineage = LineageCommand(root, capsys)
+    shown = lineage("remove", "s-1", "--dry-run").out
+    receipt = lineage("remove", "s-1", "--yes", "--json").json
+    assert receipt["elsewhere"] == ["Board.canvas", "notes"]
+    assert receipt["naming_project"] == ["plan.txt", "quokka/idea.txt"]
+    assert "its project is named in 2 files that stay: plan.txt, quokka/idea.txt" in shown
 
 
 def test_a_removal_is_not_done_unasked(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,10 @@ from unittest.mock import patch
 
 import pytest
 
+from lineage.app import worker as working_process
+from lineage.app.worker import run_worker
 from lineage.core.base.times import shift_time
-from lineage.errors import EngineMissing
+from lineage.errors import DiskFull, EngineMissing, LineageError
 from lineage.pipeline.ingest import worker
 from lineage.pipeline.ingest.worker import DrainResult, SweepResult
 from lineage.pipeline.maintenance.remove import remove
@@ -87,6 +89,20 @@ def test_without_an_engine_nothing_is_counted(tmp_path: Path, home: Path) -> Non
             now = done.next_due or ""
     assert read_spooled_events(root)[0]["attempts"] == 0
     assert drain_spool(root, home, now).outcomes == {"captured": 1}
+
+
+@pytest.mark.leaves_findings
+@pytest.mark.parametrize("error", [EngineMissing("no engine"), DiskFull("the disk is full")])
+def test_what_only_a_person_can_help_keeps_no_worker_alive(tmp_path: Path, error: LineageError) -> None:
+    root = tmp_path / "w"
+    enqueue_in_process(root, make_end_payload(append_transcript(tmp_path / "s-1.jsonl", "Hello.")))
+    with (
+        patch.object(worker, "capture_session_tree", side_effect=error),
+        patch.object(working_process, "_MAX_SECONDS", 20),  # where it waits for the next try, it makes one
+    ):
+        (done,) = run_worker(root)
+    assert [why for _, why in done.put_off] == [error.message]
+    assert read_spooled_events(root)[0]["attempts"] == 0
 
 
 @pytest.mark.leaves_findings

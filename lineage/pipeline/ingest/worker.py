@@ -16,7 +16,15 @@ from lineage.core.base.naming import validate_agent_id, validate_id
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.documents import HookEvent
-from lineage.errors import DatabaseDamaged, EngineMissing, IndexUnavailable, InvalidInput, LineageError, TranscriptError
+from lineage.errors import (
+    DatabaseDamaged,
+    DiskFull,
+    EngineMissing,
+    IndexUnavailable,
+    InvalidInput,
+    LineageError,
+    TranscriptError,
+)
 from lineage.extraction.digests import build_digest
 from lineage.harness import ADAPTERS, hook_formats, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload, find_ignore_reason, parse_hook_payload
@@ -36,6 +44,7 @@ from lineage.workspace.workspace import Workspace, find_outage, tolerate_outage
 
 _MAX_ATTEMPTS = 5
 _FIRST_DELAY_MS = 15_000
+_HOPELESS_DELAY_MS = 600_000  # longer than a worker waits: the next hook's worker tries again
 _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made this one from the records."
 _NOT_YET = "9998-12-31T00:00:00.000Z"
 _WORDLESS = "a session without a word"
@@ -125,13 +134,15 @@ def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event
 
 def _handle_failure(ws: Workspace, event: HookEvent, error: Exception, done: DrainResult) -> None:
     reason = describe_error(error)
-    # An outage is no attempt: the event waits as long as the server is away.
-    attempts = event.attempts + (not isinstance(error, EngineMissing | IndexUnavailable | StoreUnavailable))
+    # An outage is no attempt: the event waits as long as the server is away, or until a person helps.
+    is_hopeless = isinstance(error, EngineMissing | DiskFull)
+    attempts = event.attempts + (not (is_hopeless or isinstance(error, IndexUnavailable | StoreUnavailable)))
     if attempts >= _MAX_ATTEMPTS or isinstance(error, InvalidInput):
         ws.documents.hook_queue.dead_letter(event, reason)
         done.given_up.append((event.key, reason))
         return
-    until = shift_time(ws.now, milliseconds=_FIRST_DELAY_MS * 4 ** max(attempts - 1, 0))
+    delay = _HOPELESS_DELAY_MS if is_hopeless else _FIRST_DELAY_MS * 4 ** max(attempts - 1, 0)
+    until = shift_time(ws.now, milliseconds=delay)
     ws.documents.hook_queue.retry_later(event, until=until, reason=reason, attempts=attempts)
     done.put_off.append((event.key, reason))
     done.next_due = min(filter(None, (done.next_due, until)))

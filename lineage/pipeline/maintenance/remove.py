@@ -8,11 +8,13 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token
+from lineage.core.base.project import has_project
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
@@ -29,7 +31,7 @@ from lineage.pipeline.memory.session_entries import (
     list_session_books,
     serialize_without_session,
 )
-from lineage.store import map_concurrently, read_or_none
+from lineage.store import MissingError, Store, map_concurrently, read_or_none
 from lineage.workspace.lookup import find_parent_stem, load_readable_document, load_row, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
 from lineage.workspace.removed_sessions import scrub_databases
@@ -37,9 +39,11 @@ from lineage.workspace.workspace import Workspace
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
 
+_LEDGER = naming.memory_md_path(DEFAULT_AGENT)
 _MIN_PROBE_CHARS = 24  # shorter lines occur in anybody's text
 _MAX_PROBES = 400  # each is looked for in every note of the workspace
-_NOTE_SUFFIX = ".md"
+_MAX_TEXT_BYTES = 64 << 20  # looked through in a file
+_SNIFF_BYTES = 8192  # no text has a NUL in these
 _RECORDED = ("agent_id", "reason", "removed_paths", "removed_turns", "imported_from")
 
 
@@ -48,8 +52,8 @@ class RemovalReceipt:
     """The result of a removal: the things removed, checked and out of reach. With `dry_run`, a forecast.
 
     `sub_agents` are the ids of those removed with the session; paths and counts hold theirs. `entries` counts the
-    entries in all books. `elsewhere` are other sessions' files and handwritten notes
-    with a line of the session, and books with a damaged entry of it: named, not removed.
+    entries in all books. `elsewhere` are other sessions' files and any text file with a line of the session, and books
+    with a damaged entry of it; `naming_project` are files that name its project: named, not removed.
     """
 
     session_token: str
@@ -66,13 +70,17 @@ class RemovalReceipt:
     entries: int
     checked_files: int
     elsewhere: list[str]
+    naming_project: list[str]
     out_of_reach: list[str]
     sub_agents: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _RemovalTarget:
-    """The session to remove, as its files show it. `probes` are lines that identify its text."""
+    """The session to remove, as its files show it.
+
+    `probes` are lines that identify its text, `projects` the path and the repository of its project.
+    """
 
     token: str
     agent_id: str
@@ -81,6 +89,7 @@ class _RemovalTarget:
     paths: list[str]
     turns: list[str]
     probes: frozenset[str]
+    projects: tuple[str, ...]
     came_from: list[str]
     session_entries: SessionEntries
 
@@ -245,6 +254,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
         paths=paths,
         turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in kept_ids],
         probes=frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES]),
+        projects=tuple({name for d in documents for name in (d.project, d.repository) if name and has_project(name)}),
         came_from=came_from,
         session_entries=find_session_entries(ws, token),
     )
@@ -293,10 +303,12 @@ def _build_receipt(
 ) -> RemovalReceipt:
     target, *others = targets
     paths = list(dict.fromkeys(path for job in jobs for path in job.payload["removed_paths"]))
-    # the notes of others: another session's, a book, a page of the vault's owner
-    keys = (entry.key for entry in ws.documents.store.list(""))
-    notes = [key for key in keys if key.endswith(_NOTE_SUFFIX) and key not in paths]
-    flags = map_concurrently(ws.documents.store, lambda key: any(_holds_text(ws, key, one) for one in targets), notes)
+    # the files of others: another session's, a book, whatever the vault's owner keeps there
+    keys = [entry.key for entry in ws.documents.store.list("") if entry.key not in paths]
+    if dry_run:  # these are written again
+        keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER]
+    found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets), keys)
+    traces = {key: trace for key, trace in zip(keys, found, strict=True) if trace}
     return RemovalReceipt(
         session_token=target.token,
         session_id=target.session_id,
@@ -310,23 +322,50 @@ def _build_receipt(
         rows=rows,
         turns=sum(len(job.payload["removed_turns"]) for job in jobs),
         entries=sum(one.session_entries.count for one in targets),
-        checked_files=len(notes),
-        elsewhere=[key for key, holds_text in zip(notes, flags, strict=True) if holds_text],
+        checked_files=len(traces),
+        elsewhere=[key for key, trace in traces.items() if trace.holds_text],
+        naming_project=[key for key, trace in traces.items() if trace.names_project],
         out_of_reach=_list_residual_copies(ws, target, has_sub_agents=bool(others)),
         sub_agents=[one.session_id or one.token for one in others],
     )
 
 
-def _holds_text(ws: Workspace, key: str, target: _RemovalTarget) -> bool:
-    """Return whether a note holds, or may hold, a line of the session outside of the session's entries."""
-    if key in target.session_entries.damaged_paths:
-        return True
-    with contextlib.suppress(WorkspaceError, FormatError):  # an unreadable file cannot be compared
-        blob = read_or_none(ws.documents.store, key)
-        data, ref = blob.data if blob else b"", parse_book_path(key)
-        text = (serialize_without_session(data, ref, target.token) if ref else data).decode("utf-8", errors="replace")
-        return any(probe in text for probe in target.probes)
-    return False
+class _Trace(NamedTuple):
+    """Whether a file holds, or may hold, a line of removed sessions outside of their entries, or names a project."""
+
+    holds_text: bool
+    names_project: bool
+
+
+def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], key: str) -> _Trace | None:
+    """Return what a file keeps of the sessions, None for one that is no text."""
+    holds_text = any(key in target.session_entries.damaged_paths for target in targets)
+    names = [name for target in targets for name in target.projects]
+    names_project = any(name.rpartition("/")[2] in key.split("/") for name in names)
+    with contextlib.suppress(MissingError, WorkspaceError, FormatError):  # an unreadable file cannot be compared
+        data = _read_text(ws.documents.store, key)
+        if data is None:
+            return None
+        ref = parse_book_path(key)
+        for target in targets:
+            kept = serialize_without_session(data, ref, target.token) if ref else data
+            text = kept.decode("utf-8", errors="replace")
+            holds_text = holds_text or any(probe in text for probe in target.probes)
+            names_project = names_project or any(name in text for name in names)
+    return _Trace(holds_text, names_project)
+
+
+def _read_text(store: Store, key: str) -> bytes | None:
+    """Return the first part of a file, None if it is no text."""
+    data = bytearray()
+    with store.open(key) as stream:
+        for chunk in stream.chunks:
+            data += chunk
+            if b"\0" in data[:_SNIFF_BYTES]:
+                return None
+            if len(data) >= _MAX_TEXT_BYTES:
+                break
+    return bytes(data)
 
 
 def _list_residual_copies(ws: Workspace, target: _RemovalTarget, *, has_sub_agents: bool) -> list[str]:
