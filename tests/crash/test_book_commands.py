@@ -18,11 +18,14 @@ import pytest
 
 from lineage.core.base.book_paths import PENDING
 from lineage.errors import LineageError, NotFoundError
+from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
+from lineage.pipeline.memory.relearn import relearn_books
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.workspace.workspace import Workspace
 from tests.support.dead_processes import (
@@ -34,7 +37,7 @@ from tests.support.dead_processes import (
     run_until_crash,
 )
 from tests.support.faults import CrashPoint
-from tests.support.workspace import open_test_workspace
+from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
@@ -50,6 +53,10 @@ def prepare(ws: Workspace) -> None:
     remember(ws, NOTE)
     remember(ws, TASK)
     remember(ws, Memo(text="Releases are cut on every second Tuesday."), AGENT)
+    turns = make_turns("Please always run the linter before a commit.", "Done, I ran it.")
+    capture = end_session(ws, transcript=turns, project="/home/ada/demo")
+    found = Admission("decision", "Let me run it.", "project/demo", False, Provenance(HEURISTIC, "", "", "", "", ""))
+    write_entries(ws, [found], at=ws.now, origin=capture.transcript_path, tags=("heuristic",))
 
 
 def find(ws: Workspace, text: str, shelf: str | None = None) -> str:
@@ -82,6 +89,7 @@ COMMANDS = {
         "second Tuesday", lambda ws, entry: books.confirm_entries(ws, books.load_evidence(ws, [entry])), "doesn't wait"
     ),
     "migrate": BookCommand("", migrate),
+    "relearn": BookCommand("", lambda ws, _: relearn_books(ws)),
 }
 
 

@@ -346,3 +346,23 @@ def test_search_finds_what_a_command_wrote_and_not_what_it_took_away(vault: Line
     assert (hits("Makefiles"), hits("Rakefiles")) == ([], ["entry"])
     vault("book", "forget", tabs)
     assert hits("Rakefiles") == []
+
+
+def test_relearning_says_what_goes_and_comes_and_does_it(vault: LineageCommand) -> None:
+    said = "User: We decided to keep splitlines in the reader because quoted rows break."
+    vault("session-end", "--harness", "generic", "--session-id", "s-1", "--project", "/p/demo", "--transcript", said)
+    with open_test_workspace(vault.root) as ws:
+        transcript = next(entry.key for entry in ws.documents.store.list("memory/") if "--transcript" in entry.key)
+        found = admit(
+            Candidate("decision", "We decided to look at it first.", "user", ""),
+            CandidateContext("", "default", "demo"),
+        )
+        assert isinstance(found, Admission)
+        write_entries(ws, [found], at=ws.now, origin=transcript, tags=("heuristic",))
+    dry = vault("book", "relearn", "--dry-run")
+    assert (
+        "    We decided to look at it first.\n1 capture read; entries removed: 1, added: 0\nnothing was written"
+        in dry.out
+    )
+    assert vault("book", "relearn", "--json").json["removed"][0]["text"] == "We decided to look at it first."
+    assert vault("book", "relearn").out == "1 capture read; entries removed: 0, added: 0\n"

@@ -10,12 +10,14 @@ import click
 from lineage.app.locations import detect_caller, is_bucket
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_json, print_result, print_text
+from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
 from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
+from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.workspace.paths import expand_home
 
 
@@ -301,5 +303,41 @@ def _print_migrated(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
         print_text("no notes there")
     elif any(file.counts["waiting"] for file in files) and not dry_run:
         print_text("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
+    if dry_run:
+        print_text("nothing was written")
+
+
+@options.command("relearn")
+@click.option("--dry-run", is_flag=True, help="Say what would go and what would come; write nothing.")
+def relearn(root: Path, dry_run: bool, as_json: bool) -> int:
+    """Learn again from all captured sessions, with today's rules.
+
+    What rules found, and nobody edited, pinned, ticked or confirmed, gives way to what they find today. What you or an
+    agent remembered, what a model proposed and what was forgotten stay as they are. Only you can relearn, no agent.
+
+    \b
+    Example:
+      lineage book relearn --dry-run
+      lineage book relearn
+    """
+    with show_progress("relearn") as progress:
+        result = run_in_workspace(
+            root,
+            lambda ws: relearn_books(ws, detect_caller(), is_dry_run=dry_run, progress=progress),
+            writes=not dry_run,
+        )
+    value = {"dry_run": dry_run, **result.as_json()}
+    return print_result(value, lambda: _print_relearned(result, dry_run=dry_run), as_json=as_json)
+
+
+def _print_relearned(result: RelearnResult, *, dry_run: bool) -> None:
+    for sign, places in (("-", result.removed), ("+", result.added)):
+        for ref, entry in places if dry_run else ():
+            print_text(f"{sign} {entry.id}  {ref.kind} of {ref.scope}")
+            print_text(f"    {entry.body}")
+    counts = f"entries removed: {len(result.removed)}, added: {len(result.added)}"
+    print_text(f"{pluralize(result.read, 'capture')} read; {counts}")
+    if result.unreadable:
+        print_text(f"  {result.unreadable} can't be read, what they taught stays: lineage verify")
     if dry_run:
         print_text("nothing was written")

@@ -62,14 +62,7 @@ def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub:
 
     With `scrub` no copy of what went is left in the databases.
     """
-    snapshot, front = _Snapshot(ws.documents.base), MemoryStore()
-    staged = Documents(OverlayStore(front, snapshot), ws.documents.spool.store)
-    result = change(replace(ws, documents=staged))
-    writes: dict[str, tuple[_Text, _Text]] = {}
-    for entry in front.list(""):
-        before, after = snapshot.blobs.get(entry.key), front.read(entry.key)
-        if before is None or before.data != after.data:
-            writes[entry.key] = (_decode(before.data) if before else None, _decode(after.data))
+    result, writes = stage_change(ws, change)
     if writes or scrub:
         payload = {"writes": writes, "scrub": scrub}
         token = derive_session_token(DEFAULT_AGENT, json.dumps(payload))
@@ -79,6 +72,19 @@ def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub:
             ws.documents.spool.put(job)
             finish_book_change(ws, job)
     return result
+
+
+def stage_change(ws: Workspace, change: Callable[[Workspace], Result]) -> tuple[Result, dict[str, tuple[_Text, _Text]]]:
+    """Let `change` edit books of a staged workspace. Return its result, and the texts before and after by key."""
+    snapshot, front = _Snapshot(ws.documents.base), MemoryStore()
+    staged = Documents(OverlayStore(front, snapshot), ws.documents.spool.store)
+    result = change(replace(ws, documents=staged))
+    writes: dict[str, tuple[_Text, _Text]] = {}
+    for entry in front.list(""):
+        before, after = snapshot.blobs.get(entry.key), front.read(entry.key)
+        if before is None or before.data != after.data:
+            writes[entry.key] = (_decode(before.data) if before else None, _decode(after.data))
+    return result, writes
 
 
 def finish_book_change(ws: Workspace, job: Job) -> None:

@@ -224,11 +224,13 @@ def learn_from_capture(
     proposals: MemoryProposals,
     known_candidates: Sequence[Candidate] | None = None,
     settled: Set[str] = frozenset(),
+    write: Callable[..., WriteResult] = write_entries,
 ) -> LearnResult:
     """Learn from the transcript of a capture and from a language model's proposals about it.
 
     The caller holds the session's lock. `known_candidates` are those of the transcript's turns, if the caller has them.
     `settled` are ids in the session's own books that a person has changed or forgotten: they aren't learned again.
+    `write` writes what was admitted.
     Temp, test and removed sessions teach nothing, and nothing is learned if `knowledge.extract` is off.
     """
     token = artifact.identity.token
@@ -238,7 +240,7 @@ def learn_from_capture(
         evidence = gather_artifact_evidence(ws, artifact)
         known_candidates = extract_candidates(evidence.turns, evidence)
     finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
-    results = [_write_candidates(ws, artifact, via, found, settled) for via, found in finders if found]
+    results = [_write_candidates(ws, artifact, via, found, settled, write) for via, found in finders if found]
     written, pending = sum(result.written for result in results), sum(result.pending for result in results)
     return LearnResult(written, pending, sum((Counter(one.dropped) for one in results), Counter(proposals.dropped)))
 
@@ -250,7 +252,12 @@ def drop_settled(admissions: Sequence[policy.Admission], token: str, settled: Se
 
 
 def _write_candidates(
-    ws: Workspace, artifact: Artifact, via: str, candidates: Sequence[Candidate], settled: Set[str]
+    ws: Workspace,
+    artifact: Artifact,
+    via: str,
+    candidates: Sequence[Candidate],
+    settled: Set[str],
+    write: Callable[..., WriteResult],
 ) -> LearnResult:
     token = artifact.identity.token
     # A private session must not even claim a project's folder: the claim would tell that the session took place.
@@ -261,6 +268,6 @@ def _write_candidates(
     )
     admissions, dropped = policy.admit_all(candidates, context, via)
     admissions = drop_settled(admissions, token, settled)
-    result = write_entries(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
+    result = write(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
     pending = sum(ref.shelf == PENDING for ref, _ in result.entries)
     return LearnResult(len(result.entries) - pending, pending, dropped + result.dropped)

@@ -1,0 +1,160 @@
+"""Learning again: what old rules found gives way to what today's find; what a person touched or forgot stays.
+
+Fails without any of these in pipeline/memory/relearn.py: each clause of `_is_replaceable`, `forgotten_ids` and
+`supersedes` in `_remove_replaceable`, `wanted` there, `_iter_part_ids`, `refuse_agents`, `extract`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from lineage.core.base.book_paths import BookRef
+from lineage.core.books import book_edits
+from lineage.core.books.entry import Entry, compute_entry_id
+from lineage.errors import InvalidInput, LineageError
+from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
+from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory import books
+from lineage.pipeline.memory.entry_writer import write_entries
+from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
+from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
+from tests.support.workspace import end_session, make_turns, open_memory_workspace, read_store
+
+BOOK = BookRef("project/demo", "decision")
+GOOD = "We decided to keep splitlines in the reader because quoted rows break."
+NOISE = "Let me look at the reader first."
+
+
+@pytest.fixture
+def ws(tmp_path: Path) -> Iterator[Workspace]:
+    with open_memory_workspace(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def path(ws: Workspace) -> str:
+    """The transcript of a session with a decision in it."""
+    turns = make_turns("Why does the reader drop the last line?", f"{NOISE} {GOOD}")
+    return str(end_session(ws, transcript=turns, project="/home/ada/demo").transcript_path)
+
+
+def learn_long_ago(ws: Workspace, path: str, text: str = NOISE, tag: str = "heuristic") -> Entry:
+    """An entry as rules of old wrote it, of the session's second turn."""
+    (known,) = (entry for entry in ws.documents.books.read(BOOK).entries if entry.body == GOOD)
+    turn_id = (known.origin or "").partition("#^")[2].rstrip("]")
+    admission = Admission(
+        "decision", text, BOOK.scope, False, Provenance(HEURISTIC, "", turn_id, "assistant", "", text)
+    )
+    ((_, entry),) = write_entries(ws, [admission], at=ws.now, origin=path, tags=(tag,)).entries
+    return entry
+
+
+def bodies(ws: Workspace) -> list[str]:
+    return [entry.body for entry in ws.documents.books.read(BOOK).entries]
+
+
+def texts(result: RelearnResult) -> tuple[list[str], list[str]]:
+    removed, added = ([entry.body for _, entry in places] for places in (result.removed, result.added))
+    return removed, added
+
+
+def test_what_today_s_rules_do_not_find_goes_and_what_they_find_comes(ws: Workspace, path: str) -> None:
+    learn_long_ago(ws, path)
+    (known, _) = ws.documents.books.read(BOOK).entries
+    ws.documents.books.update(BOOK.scope, BOOK.kind, partial(book_edits.remove_entry, identifier=known.id))
+    write_entry(ws, BOOK.scope, BOOK.kind, "Typed.")
+    assert texts(relearn_books(ws)) == ([NOISE], [GOOD])
+    assert bodies(ws) == ["Typed.", GOOD]
+    write_entry(ws, BOOK.scope, BOOK.kind, "Typed, too.")
+    assert known in ws.documents.books.read(BOOK).entries
+    before = read_store(ws.documents.store, "books/")
+    assert texts(relearn_books(ws)) == ([], [])
+    assert read_store(ws.documents.store, "books/") == before
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(ws: Workspace, path: str) -> None:
+    learn_long_ago(ws, path)
+    before = read_store(ws.documents.store, "books/")
+    assert texts(relearn_books(ws, is_dry_run=True)) == ([NOISE], [])
+    assert read_store(ws.documents.store, "books/") == before
+
+
+def edit(ws: Workspace, entry: Entry) -> None:
+    books.edit_entry(ws, entry.id, "Look at the writer first.")
+
+
+def edit_by_hand(ws: Workspace, entry: Entry) -> None:
+    book = ws.documents.books.read(BOOK)
+    changed = book_edits.replace_entry(book, entry._replace(text=entry.text.replace("first", "last")))
+    ws.documents.books.write_merged(BOOK, book, changed)
+
+
+def pin(ws: Workspace, entry: Entry) -> None:
+    books.pin_entry(ws, entry.id)
+
+
+def tick_by_hand(ws: Workspace, entry: Entry) -> None:
+    book = ws.documents.books.read(BOOK)
+    task = entry._replace(text=f"- [x] {entry.body}\n")
+    ws.documents.books.write_merged(BOOK, book, book_edits.replace_entry(book, task))
+
+
+def supersede(ws: Workspace, entry: Entry) -> None:
+    write_entry(ws, BOOK.scope, BOOK.kind, "Look at nothing.", supersedes=(entry.id,))
+
+
+@pytest.mark.parametrize("touch", [edit, edit_by_hand, pin, tick_by_hand, supersede])
+def test_what_a_person_touched_stays(ws: Workspace, path: str, touch: Callable[[Workspace, Entry], None]) -> None:
+    entry = learn_long_ago(ws, path)
+    touch(ws, entry)
+    before = read_store(ws.documents.store, "books/")
+    assert texts(relearn_books(ws)) == ([], [])
+    assert read_store(ws.documents.store, "books/") == before
+
+
+def test_a_ticked_task_and_what_is_no_rule_s_stay(ws: Workspace, path: str) -> None:
+    learn_long_ago(ws, path, tag="model")
+    write_entry(ws, BOOK.scope, BOOK.kind, "Typed, and of no session.", tags=("heuristic",))
+    text = "TODO: rename the parser."
+    turn = Provenance(HEURISTIC, "", "t-0123456789", "assistant", "", text)
+    admission = Admission("task", text, BOOK.scope, False, turn)
+    ((_, task),) = write_entries(ws, [admission], at=ws.now, origin=path, tags=("heuristic",)).entries
+    books.set_task_done(ws, task.id)
+    assert texts(relearn_books(ws)) == ([], [])
+
+
+def test_what_was_forgotten_stays_forgotten_also_within_a_longer_text(ws: Workspace, path: str) -> None:
+    (known,) = ws.documents.books.read(BOOK).entries
+    turn_id = (known.origin or "").partition("#^")[2].rstrip("]")
+    books.forget_entry(ws, known.id)
+    assert texts(relearn_books(ws)) == ([], [])
+    # Rules of old knew a part of it, as another kind.
+    lesson = compute_entry_id("project/demo", "lesson", GOOD, turn_id)
+    other = BookRef("project/demo", "lesson")
+    ws.documents.store.delete(BOOK.path)
+    assert texts(relearn_books(ws, is_dry_run=True)) == ([], [GOOD])
+    write_entry(ws, other.scope, other.kind, "x")
+    data = ws.documents.store.read(other.path).data + f"\n<!-- lineage:forgotten {lesson} -->\n".encode()
+    ws.documents.store.replace(other.path, data, ws.documents.store.read(other.path).version)
+    assert texts(relearn_books(ws)) == ([], [])
+
+
+def test_a_transcript_that_cannot_be_read_changes_nothing(ws: Workspace, path: str) -> None:
+    learn_long_ago(ws, path)
+    blob = ws.documents.store.read(path)
+    ws.documents.store.replace(path, blob.data.replace(b"kind: ", b"kid: ", 1), blob.version)
+    result = relearn_books(ws)
+    assert (texts(result), result.read, result.unreadable) == (([], []), 0, 1)
+    assert bodies(ws) == [GOOD, NOISE]
+
+
+def test_neither_agents_nor_a_workspace_that_extracts_nothing_relearn(ws: Workspace, path: str) -> None:
+    with pytest.raises(LineageError, match="agent"):
+        relearn_books(ws, Caller("claude-code"))
+    off = replace(ws, settings=replace(ws.settings, knowledge=replace(ws.settings.knowledge, extract=False)))
+    with pytest.raises(InvalidInput, match="extraction is off"):
+        relearn_books(off)
