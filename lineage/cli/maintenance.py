@@ -11,7 +11,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
-from lineage.core.base.naming import memory_md_path
+from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, InvalidInput
 from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
@@ -22,6 +22,7 @@ from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex, sync_rows
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
+from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_scope
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
@@ -122,21 +123,37 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
     help="How many processes read what is new, where that is much; by default up to four, on two processors one.",
 )  # fmt: skip
 @click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
+@click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
+@click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
 @click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
-def reindex_command(root: Path, yes: bool, jobs: int | None, recent: bool, embeds: bool, as_json: bool) -> int:
+def reindex_command(
+    root: Path,
+    yes: bool,
+    jobs: int | None,
+    recent: bool,
+    agent: str | None,
+    project: str | None,
+    embeds: bool,
+    as_json: bool,
+) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
     off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
-    filled where it is.
+    filled where it is. With --agent or --project every file of that scope is read, checked and gets its rows again, and
+    the rows of others stay as they are.
 
     \b
     Example:
       lineage reindex
+      lineage reindex --agent reviewer --project demo
       lineage reindex --jobs 2
       lineage reindex --recent
     """
+    scope = ReindexScope(validate_agent_id(agent) if agent else None, project)
+    if recent and scope != ReindexScope():
+        raise InvalidInput("--recent lists what came lately, of all agents", hint="leave it out, or the scope")
     if embeds:  # a missing model fails before the reindex, not after it
         run_in_workspace(root, require_semantic, needs_index=False)
-    reindex_all = partial(_reindex, yes=yes, jobs=jobs, recent=recent)
+    reindex_all = partial(_reindex, yes=yes, jobs=jobs, recent=recent, scope=scope)
     report = run_in_workspace(root, reindex_all, needs_index=False, in_place=True)
     embedded = run_in_workspace(root, _embed, in_place=True) if embeds else None
     if as_json:
@@ -148,12 +165,13 @@ def reindex_command(root: Path, yes: bool, jobs: int | None, recent: bool, embed
     return 1 if embedded and embedded.failed else 0
 
 
-def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool) -> ReindexReport:
+def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool, scope: ReindexScope) -> ReindexReport:
     if recent:
         report = reindex_recent(ws, confirmed=yes)
     else:
         with open_worker_pool(jobs or count_readers()) as pool, show_progress("reindex") as progress:
-            report = reindex(ws, confirmed=yes, progress=progress, executor=pool.pool)
+            run = reindex if scope == ReindexScope() else partial(reindex_scope, scope=scope)
+            report = run(ws, confirmed=yes, progress=progress, executor=pool.pool)
     finish_pending(ws)  # after the reindex: unfinished jobs then find complete rows
     return report
 

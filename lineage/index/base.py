@@ -183,6 +183,11 @@ class Index(Protocol):
         sql, values = sessions.build_list_statement(agent_id, limit, project, project_keys, path, reference, parent)
         return list(map(sessions.build_session_row, self._select(sql, **values)))
 
+    def find_tokens(self, agent_id: str | None, project: str | None, project_keys: Iterable[str]) -> set[str]:
+        """Return the tokens of the sessions and sub-agents of an agent, a project, or both, as `list_sessions` does."""
+        sql, values = sessions.build_tokens_statement(agent_id, project, project_keys)
+        return {token for (token,) in self._select(sql, **values)}
+
     def list_projects(self) -> list[tuple[str, str]]:
         """Return (key, path) of the projects of all sessions."""
         sql = "select distinct project_key, project from artifacts where project_key != '' order by 1, 2"

@@ -94,16 +94,8 @@ def build_list_statement(
     parent: str | None,
 ) -> tuple[str, dict[str, object]]:
     """Return the statement of `Index.list_sessions` and its values. Its columns are the fields of `SessionRow`."""
-    where = [_OLDEST_MANIFEST]
-    values: dict[str, object] = {"limit": limit}
-    if agent_id is not None:
-        where.append("m.agent_id = :agent")
-        values["agent"] = replace_surrogates(agent_id)
-    if project is not None:
-        where.append(_PROJECT)
-        project = replace_surrogates(project)
-        keys = list(map(replace_surrogates, project_keys))
-        values |= {"project": project, "project_end": f"%/{escape_like(project)}", "project_keys": keys}
+    where, values = _build_scope(agent_id, project, project_keys)
+    where, values = [_OLDEST_MANIFEST, *where], {"limit": limit, **values}
     if path:
         where.append(IN_FOLDER.format("m.session_token"))
         values["folder"] = build_folder_pattern(path)
@@ -116,6 +108,30 @@ def build_list_statement(
         where.append("m.parent_token = :parent")
         values["parent"] = replace_surrogates(parent)
     return _SESSIONS.format(where=" and ".join(where)), values
+
+
+def build_tokens_statement(
+    agent_id: str | None, project: str | None, project_keys: Iterable[str]
+) -> tuple[str, dict[str, object]]:
+    """Return the statement of `Index.find_tokens` and its values."""
+    where, values = _build_scope(agent_id, project, project_keys)
+    return f"select distinct session_token from artifacts m where {' and '.join(where) or '1 = 1'}", values
+
+
+def _build_scope(
+    agent_id: str | None, project: str | None, project_keys: Iterable[str]
+) -> tuple[list[str], dict[str, object]]:
+    """Return the conditions on the rows `m` of an agent and a project, and their values."""
+    where, values = list[str](), dict[str, object]()
+    if agent_id is not None:
+        where.append("m.agent_id = :agent")
+        values["agent"] = replace_surrogates(agent_id)
+    if project is not None:
+        where.append(_PROJECT)
+        project = replace_surrogates(project)
+        keys = list(map(replace_surrogates, project_keys))
+        values |= {"project": project, "project_end": f"%/{escape_like(project)}", "project_keys": keys}
+    return where, values
 
 
 def build_session_row(row: Sequence[Any]) -> SessionRow:

@@ -1,6 +1,6 @@
 """MEMORY.md from the rows, under the lease (spec: write ordering 7, concurrency 1)."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -173,8 +173,13 @@ def _build_item(entry: BookEntry, text: str) -> MemoryItem:
 
 def publish_all(ws: Workspace) -> list[PublishResult]:
     """Publish MEMORY.md of every agent in the index or with a MEMORY.md already, then the archive's notes."""
+    return publish_agents(ws, {*ws.index.list_agents(), *list_published_agents(ws), DEFAULT_AGENT})
+
+
+def publish_agents(ws: Workspace, agents: Iterable[str]) -> list[PublishResult]:
+    """Publish MEMORY.md of the agents, then the archive's notes."""
     results = []
-    for agent in sorted({*ws.index.list_agents(), *list_published_agents(ws), DEFAULT_AGENT}):
+    for agent in sorted(agents):
         with Publication(ws, agent) as publication:
             document, written = publication.publish()
         future = ws.index.count_future_captures(agent, Window.from_end(ws.now))

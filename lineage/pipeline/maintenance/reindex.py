@@ -21,7 +21,7 @@ from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.removed_sessions import prune_vectors, scrub_vectors
 from lineage.workspace.workspace import Workspace, clear_stale, list_stale_marks
 
-_BATCH = 1000
+BATCH = 1000
 _REBUILD_BATCH = 500  # files
 _MIN_REBUILD = 1000  # files; an index of fewer is filled where it lies
 _MIN_PARALLEL = 4000  # files; fewer are read sooner than processes begin
@@ -117,18 +117,14 @@ def _sync_rows(
     stamps = ws.documents.store.stat_all(naming.MEMORY)
     diff = _diff(ws, stamps, report)
     known = diff.unchanged + diff.unexplained + sum(file.sha256 is not None for file in diff.stale)
-    if not confirmed and diff.unexplained * 2 > known:
-        raise SuddenLoss(
-            f"{diff.unexplained} of {known} indexed files are gone from the workspace",
-            hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
-        )
+    raise_sudden_loss(diff.unexplained, known, confirmed=confirmed)
     report.unchanged = max(0, diff.unchanged - report.added)  # the rebuilt rows count as added
-    batches = [diff.stale[start : start + _BATCH] for start in range(0, len(diff.stale), _BATCH)]
+    batches = [diff.stale[start : start + BATCH] for start in range(0, len(diff.stale), BATCH)]
     paths = ([file.path for file in batch] for batch in batches)
     scanned = scan_files(ws.documents.store, paths, executor if len(diff.stale) >= _MIN_PARALLEL else None)
     done = 0
     for batch, files in zip(batches, scanned, strict=True):
-        _index_scanned(ws, zip(batch, files, strict=True), report)
+        index_scanned(ws, zip(batch, files, strict=True), report)
         done += len(batch)
         if progress:
             progress(done, len(diff.stale))
@@ -141,6 +137,15 @@ def _sync_rows(
     ws.index.mark_complete()
     drop_stale_vectors(ws)
     return report, stamps
+
+
+def raise_sudden_loss(gone: int, known: int, *, confirmed: bool) -> None:
+    """Raise SuddenLoss if more than half of the known files are gone without a removal, unless that is confirmed."""
+    if not confirmed and gone * 2 > known:
+        raise SuddenLoss(
+            f"{gone} of {known} indexed files are gone from the workspace",
+            hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
+        )
 
 
 def drop_stale_vectors(ws: Workspace) -> None:
@@ -215,12 +220,17 @@ def _diff(ws: Workspace, disk_stamps: Mapping[str, str], report: ReindexReport) 
 
 def index_files(ws: Workspace, stale: Iterable[StaleFile], report: ReindexReport) -> None:
     """Make the rows of files match them, in one step, without those of sessions removed meanwhile."""
-    _index_scanned(ws, ((file, scan_file(ws.documents.store, file.path)) for file in stale), report)
+    index_scanned(ws, ((file, scan_file(ws.documents.store, file.path)) for file in stale), report)
 
 
-def _index_scanned(
-    ws: Workspace, scanned_files: Iterable[tuple[StaleFile, ScannedFile]], report: ReindexReport
+def index_scanned(
+    ws: Workspace,
+    scanned_files: Iterable[tuple[StaleFile, ScannedFile]],
+    report: ReindexReport,
+    *,
+    is_anew: bool = False,
 ) -> None:
+    """Make the rows of files as read match them. A row of the same content is kept, or with `is_anew` written again."""
     rows, stamps, missing = [], [], []
     removed = ws.documents.tombstones.list_tokens()
     for stale, (row, artifact_paths, problem) in scanned_files:
@@ -231,6 +241,9 @@ def _index_scanned(
         report.buried += [stale.path] * is_buried
         if row is None or is_buried:
             missing.append(stale.path)
+        elif row.source_sha256 == stale.sha256 and is_anew:
+            rows.append(row)
+            report.unchanged += 1
         elif row.source_sha256 == stale.sha256:
             stamps.append((row.source_path, row.stamp))
             report.touched += 1

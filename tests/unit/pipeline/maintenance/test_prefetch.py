@@ -54,7 +54,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     damaged = max((tmp_path / "memory").glob("*--summary.md"))
     damaged.chmod(0o644)
     damaged.write_text("not ours\n")
-    monkeypatch.setattr(reindex, "_BATCH", 5)
+    monkeypatch.setattr(reindex, "BATCH", 5)
     monkeypatch.setattr(prefetch, "_CHUNK", 2)
     monkeypatch.setattr(reindex, "_MIN_PARALLEL", FILES)
     return tmp_path
