@@ -45,7 +45,7 @@ _LIMITS = (MAX_PASSES, MAX_WORK, SMALL_TEXT_WORK, LONG_TEXT_WORK, EDIT_WORK, NAM
            _LONG_VALUE_STEP, _LONG_VALUES, _LONG_VALUE_SHARE, _SETTING.pattern)  # fmt: skip
 
 # Raise it with every change of the code that changes what is redacted: files name the rules that they were under.
-_ENGINE_VERSION = "engine 13"
+_ENGINE_VERSION = "engine 14"
 
 
 # A tuple: texts make thousands of spans, and the hot loops unpack them.

@@ -31,6 +31,7 @@ _LINE_START = re.compile(
     r"[ \t]*(?:[0-9]{1,6}[→|:\t][ \t]*)?(?:[-+>*][ \t]*|export[ \t]+|set[ \t]+|\$env:)?[\"'`]?[\w.-]{0,40}\Z"
 )
 
+_FIELD = re.compile(r"[\w.-]+=[^\"',;&|]+")  # before a name, behind a blank: `user=app password=`
 _PROMPT = re.compile(r"(?:[A-Za-z][\w.-]{0,20} ){1,6}\Z")  # `Enter the new password: `
 
 
@@ -117,6 +118,7 @@ def _find_open_end(lead: str, before: str, line: str, *, is_cut: bool) -> int:
         return len(line) if is_cut else _trim(lead, line, len(line))
     depths = dict.fromkeys(_BRACKETS, (0, 0))
     is_alone = bool(_LINE_START.match(lead)) or (before.endswith(": ") and bool(_PROMPT.match(lead)))
+    is_alone = is_alone or (before.endswith("=") and bool(_FIELD.fullmatch(lead.rpartition(" ")[0].rpartition(" ")[2])))
     for match in islice(_STOP.finditer(line), _MOST_STOPS):
         kind, sign = match.lastgroup, match[0]
         if kind == "bracket":
@@ -157,4 +159,5 @@ def _trim(lead: str, line: str, end: int) -> int:
 
 
 # All of this module that can change a result. It is hashed into the version of a ruleset.
-PATTERNS = (_JSON_NUMBER.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _PROMPT.pattern)
+PATTERNS = (_JSON_NUMBER.pattern, _STOP.pattern, _LABEL_LINE.pattern, _LINE_START.pattern, _PROMPT.pattern,
+            _FIELD.pattern)  # fmt: skip

@@ -233,6 +233,7 @@ TAKEN_FOR_ELSE = {
         "+MASTER_PASSWORD=\0n+q+7;5T@g6OL)w!2o,LS[?6AL*|m%;p4Eu45=]b2\0\n PORT=80",
         "  secret: \0F2$[;%,He33A7=IOyw1$0:?d2BY2rDya8@-W]S1nRk\0\n  port: 1",
         "Enter mysql root password: \0YH%Bppe>C@*/$zQpk;kxtmeO=VM\0\nLogged in.",
+        "INFO login user=app account_key=\0T+0|tFk4*Cwb;v_:U0c#F8Y2kDVp.<Tza^6JXBW*%7=jK7S|oh6|6U4sd\0 status=200",
         "INFO login user=app password=\0oC<7t>Lk2mQ9x\0 status=200",
     ),
     "a field of a URL": ("GET /items?passphrase=\0dd9f2503-b2b2-443c-812a-9c44c63908f4\0&sort=name",),
