@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 _MIN_LENGTH, _LONG_LENGTH = 4, 8  # letters: a shorter word has no mistake, a long one may have two
 _MAX_RESULTS = 3
@@ -28,60 +29,31 @@ def mistakes_allowed(word: str) -> int:
 def find_nearest(word: str, terms: Iterable[str]) -> list[str]:
     """Return the terms with the fewest mistakes in the word, at most three, sorted.
 
-    A term may be a stem. The rest of the word is then an English ending, possibly with a mistake too.
+    A mistake is a wrong, missing, extra or swapped letter. A term may be a stem. The rest of the word is then an
+    English ending, possibly with a mistake too.
 
     >>> find_nearest("configuraton", ["configur", "contour", "figur"]), find_nearest("parsre", ["parser", "parsed"])
     (['configur'], ['parser'])
     """
-    allowed = mistakes_allowed(word)
-    letters = set(word)
-    matches = []
-    for term in terms if allowed else ():
-        # Two cheap tests spare nearly all terms of an index the table of `edit_distance`.
-        distance = abs(len(term) - len(word))
-        if len(set(term) - letters) <= allowed and distance <= allowed + _MAX_ENDING:
-            mistakes = _count_mistakes(word, term, allowed)
-            if mistakes <= allowed:
-                matches.append((mistakes, distance, term))
-    best = min(matches, default=(0, 0, ""))[0]
-    return [term for mistakes, _, term in sorted(matches)[:_MAX_RESULTS] if mistakes == best]
+    if not (allowed := mistakes_allowed(word)):
+        return []
+    from rapidfuzz import process  # noqa: PLC0415 - its import takes as long as a search, and most words are found
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
 
+    scorer: Any = OSA.distance  # the library's types ask for more digits than its counts have
 
-def _count_mistakes(word: str, term: str, allowed: int) -> int:
-    """Return the number of mistakes in the word, taking the term for the whole word or for its stem."""
-    if abs(len(term) - len(word)) <= allowed:
-        mistakes = edit_distance(word, term, allowed)
-        if mistakes <= allowed:
-            return mistakes
-    best = allowed + 1
-    if len(term) < _MIN_STEM:
-        return best
-    for cut in range(len(term) - 1, min(len(term) + 2, len(word))):
-        in_stem = edit_distance(word[:cut], term, allowed)
-        if in_stem < best:
-            in_ending = min(edit_distance(word[cut:], ending, allowed) for ending in _ENDINGS)
-            if in_ending <= len(word[cut:]) // 3:
-                best = min(best, in_stem + in_ending)
-    return best
+    def find(start: str, among: Iterable[str], most: int) -> list[tuple[str, int]]:
+        found = process.extract(start, among, scorer=scorer, score_cutoff=most, limit=None)
+        return [(term, int(mistakes)) for term, mistakes, _ in found]
 
-
-def edit_distance(one: str, other: str, max_distance: int) -> int:
-    """Return the number of wrong, missing, extra or swapped letters, at most `max_distance` + 1.
-
-    >>> edit_distance("parsre", "parser", 2), edit_distance("abc", "xyz", 2)
-    (1, 3)
-    """
-    if abs(len(one) - len(other)) > max_distance:
-        return max_distance + 1
-    previous: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        previous, before_previous, row = row, previous, [i]
-        for j, other_letter in enumerate(other, 1):
-            distance = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != other_letter))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == other_letter:
-                distance = min(distance, before_previous[j - 2] + 1)
-            row.append(distance)
-        if min(row) > max_distance:
-            return max_distance + 1
-    return min(row[-1], max_distance + 1)
+    words = list(terms)
+    stems = [term for term in words if len(term) >= _MIN_STEM]
+    mistakes = dict(find(word, words, allowed))
+    for cut in range(max(_MIN_STEM - 1, len(word) - _MAX_ENDING - 1), len(word)):
+        in_ending = min((each for _, each in find(word[cut:], _ENDINGS, len(word[cut:]) // 3)), default=allowed + 1)
+        for term, in_stem in find(word[:cut], stems, allowed - in_ending) if in_ending <= allowed else ():
+            if abs(len(term) - cut) <= 1:
+                mistakes[term] = min(mistakes.get(term, in_stem + in_ending), in_stem + in_ending)
+    fewest = min(mistakes.values(), default=0)
+    best = [term for term, count in mistakes.items() if count == fewest]
+    return sorted(best, key=lambda term: (abs(len(term) - len(word)), term))[:_MAX_RESULTS]

@@ -106,10 +106,30 @@ def test_a_text_without_turns_has_passages_without_numbers() -> None:
     assert len(split_text("word " * 1000)) > 3
 
 
-@given(st.text("abc", max_size=8), st.text("abc", max_size=8))
-def test_distances_are_symmetric_and_bounded(one: str, other: str) -> None:
-    assert spelling.edit_distance(one, other, 2) == spelling.edit_distance(other, one, 2) <= 3
-    assert (spelling.edit_distance(one, other, 9) == 0) == (one == other)
+def mistype(word: str, place: int) -> list[str]:
+    """Return the word with a letter missing, doubled, wrong, and swapped with the next one."""
+    start, letter, rest = word[:place], word[place], word[place + 1 :]
+    return [start + rest, start + letter + letter + rest, start + "x" + rest, start + rest[:1] + letter + rest[1:]]
+
+
+@given(st.text("abcdef", min_size=5, max_size=12), st.data())
+def test_one_mistake_in_a_word_or_before_its_ending_finds_the_term(term: str, data: st.DataObject) -> None:
+    others = ["x" * 9, "zzzz", term[0] + "yyyyyyyy"]
+    for word in mistype(term, data.draw(st.integers(1, len(term) - 2))):
+        assert spelling.find_nearest(word, [*others, term]) == ([term] if len(word) >= 4 else [])
+        if len(word) >= 6:
+            assert spelling.find_nearest(word + "ing", [*others, term]) == [term]
+
+
+@pytest.mark.parametrize("word", ["", "abc", "utf8", "x-y-z-w"])
+def test_a_word_that_may_have_no_mistake_is_near_nothing(word: str) -> None:
+    assert spelling.find_nearest(word, ["abcd", "utf9", "x-y-z-v"]) == []
+
+
+def test_three_terms_at_most_are_near_by_length_and_letters() -> None:
+    """Fails if a term with more mistakes is taken along, or the order is the index's."""
+    assert spelling.find_nearest("conuter", ["country", "counter", "conifer"]) == ["counter"]
+    assert spelling.find_nearest("bater", ["water", "rater", "later", "batter", "hater"]) == ["hater", "later", "rater"]
 
 
 @given(st.text(), st.sampled_from([None, "en", "de", "fr", "pt", "es"]))
