@@ -6,7 +6,7 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, tool_runs, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 13
+VERSION = 14
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")
@@ -20,7 +20,6 @@ _INDEXES = (
     ("artifacts", "artifacts_source_path_stamp", ("source_path", "stamp")),  # a reindex compares these alone
     *ledger.INDEXES,
     *books.INDEXES,
-    *tool_runs.INDEXES,
 )
 UNSHOWN = "on artifacts (session_token) where visible = 0"
 """What an index covers for the count of unshown sessions: each search asks for it."""

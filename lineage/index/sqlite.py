@@ -61,7 +61,8 @@ class SqliteIndex(Index):
             written = {connection.execute(UPSERT, row.get_column_values()).fetchone()[0]: row for row in rows}
             # New rows have no text yet, and deleting nothing from a full-text table takes time too.
             fts_rows.delete_passages(connection, (number for number in written if number <= newest))
-            tool_runs.delete_rows(connection, (number for number in written if number <= newest))
+            rewritten = ((number, row.source_kind) for number, row in written.items() if number <= newest)
+            tool_runs.delete_rows(connection, rewritten)
             for number, row in written.items():
                 connection.executemany(tool_runs.INSERT, tool_runs.build_rows(number, row))
             fts_rows.insert_rows(
@@ -95,11 +96,11 @@ class SqliteIndex(Index):
     def delete_paths(self, paths: Iterable[str]) -> None:
         """Delete the rows and the text of files."""
         with self._transaction() as connection:
-            sql = "delete from artifacts where source_path = ? returning id, session_token"
+            sql = "delete from artifacts where source_path = ? returning id, source_kind, session_token"
             deleted = [row for path in paths for row in connection.execute(sql, (path,)).fetchall()]
-            fts_rows.delete_passages(connection, (number for number, _ in deleted))
-            tool_runs.delete_rows(connection, (number for number, _ in deleted))
-            ledger.sync_sessions(connection, sorted({token for _, token in deleted}))
+            fts_rows.delete_passages(connection, (number for number, _, _ in deleted))
+            tool_runs.delete_rows(connection, (row[:2] for row in deleted))
+            ledger.sync_sessions(connection, sorted({token for *_, token in deleted}))
 
     @contextmanager
     def rebuild(self) -> Iterator[IndexBuild]:

@@ -2,14 +2,17 @@
 
 A look-up costs a few steps in a tree for each hash, however many sessions there are. A hash is stored with a few bits
 of its owner before it: the project, of a session without one the session. So hashes that every project has, of licences
-for instance, are not read through.
+for instance, are not read through. Nothing leads from an artifact to its hashes in SQLite: that would double the table,
+and they are deleted for removals and repairs alone, many at once.
 """
 
+import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from lineage.core.base import naming
 from lineage.core.format.tool_overlap import hash_sentences
 from lineage.index.rows import ArtifactRow
 
@@ -17,7 +20,6 @@ TABLE = "tool_runs"
 TABLES = (
     f"create table if not exists {TABLE} (run integer, artifact integer, primary key (run, artifact)) without rowid",
 )
-INDEXES = ((TABLE, "tool_runs_artifact", ("artifact",)),)
 COLUMNS = ("run", "artifact")
 
 _RUN_BITS = 33  # 32 of a hash, and one for `OVERLONG`
@@ -82,9 +84,11 @@ def build_rows(number: int, row: ArtifactRow) -> Iterator[tuple[int, int]]:
     return ((mark | run, number) for run in sorted(row.tool_runs))
 
 
-def delete_rows(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
-    """Delete the rows of artifacts, given by the numbers of their rows, in SQLite."""
-    connection.executemany(f"delete from {TABLE} where artifact = ?", ((number,) for number in numbers))
+def delete_rows(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
+    """Delete the rows of artifacts in SQLite, given by their numbers and kinds: it reads the whole table."""
+    if numbers := [number for number, kind in rows if kind == naming.TRANSCRIPT]:
+        sql = f"delete from {TABLE} where artifact in (select value from json_each(?))"
+        connection.execute(sql, (json.dumps(numbers),))
 
 
 def mark_owner(owner: str) -> int:

@@ -11,7 +11,7 @@ from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 from lineage.index.schema import UNSHOWN
 
-VERSION = 9
+VERSION = 10
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
