@@ -1,6 +1,7 @@
 """The adapter of generic transcripts: turns `{"role", "text", "at"?, "name"?, "input"?, "id"?}`, or plain text.
 
-Inline transcripts in a payload have this form for every harness. (format: Commands)
+Inline transcripts in a payload have this form for every harness (format: Commands). So do an agent's conversations of
+the five-layer memory, `{"agentId", "savedAt", "messages": [{"role": "user" | "agent", "text"}]}`.
 """
 
 import json
@@ -9,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lineage.core.base.times import to_utc
+from lineage.core.base.times import from_epoch, to_utc
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ROLES, USER, Turn
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.adapter import Collector, SessionLocation, list_files, read_turns
+from lineage.harness.json_values import as_mapping, as_string
 from lineage.harness.jsonl import read_bytes
 from lineage.harness.text import render_tool_input, strip_injections
 from lineage.harness.tool_inputs import list_input_parts
@@ -41,7 +43,8 @@ def read(path: Path, session: str | None = None) -> Capture:
     if suffix != ".json" or not text:
         return parse_inline(text)
     try:
-        return parse_inline(json.loads(text))
+        value = json.loads(text)
+        return _parse_conversation(value) if isinstance(value, dict) and "messages" in value else parse_inline(value)
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
 
@@ -80,6 +83,19 @@ def parse_inline(value: Any) -> Capture:
     raise InvalidInput(f"a transcript is a list of turns or a string, not {type(value).__name__}", hint=_HINT)
 
 
+def _parse_conversation(value: dict[str, Any]) -> Capture:
+    """Return the capture of a saved conversation. Its last message has the time at which it was saved."""
+    saved_at, messages = value.get("savedAt"), value["messages"]
+    if isinstance(saved_at, int | float):
+        saved_at = from_epoch(saved_at / 1000)
+    if not isinstance(messages, list):
+        raise InvalidInput("'messages' is not a list", hint=_HINT)
+    turns = [
+        one | {"role": _ROLE_OF.get(as_string(one.get("role")), one.get("role"))} for one in map(as_mapping, messages)
+    ]
+    return parse_inline([*turns[:-1], *({"at": saved_at} | turn for turn in turns[-1:])])
+
+
 class _Reader(Collector):
     """A collector of turns. A file without any role is another harness's, whatever its first error."""
 
@@ -109,7 +125,7 @@ class _Reader(Collector):
 
 
 def _parse_turn(item: Any, index: int) -> Turn:
-    if not isinstance(item, dict) or item.get("role") not in ROLES:
+    if not isinstance(item, dict) or as_string(item.get("role")) not in ROLES:
         raise InvalidInput(f"turn {index} has no known role", hint=_HINT)
     for key in ("text", "at", "name"):
         if not isinstance(item.get(key), str | None):

@@ -2,7 +2,9 @@
 
     .memory/_project.md · .memory/ann.md · .memory/ann/decisions.md      the five-layer memory
     CLAUDE.md · CLAUDE.local.md · .claude/CLAUDE.md                      instructions of a project
+    AGENTS.md · AGENTS.override.md · GEMINI.md                           the same of Codex and others, and of Gemini CLI
     ~/.claude/projects/<folder>/memory/*.md                              Claude Code's memory of a project
+    ~/.codex/memories/*.md                                               Codex's memories
     MEMORY.md · memory/2026-03-28.md                                     OpenClaw: lasting, and of a day
     AGENT_MEMORY.md                                                      a curated memory
 
@@ -25,11 +27,15 @@ _CATEGORIES = {
     "decisions": "decision", "lessons": "lesson", "handoffs": "handoff", "tasks": "task", "projects": "project",
 }  # fmt: skip
 _DAILY_NAME = re.compile(r"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?:-[^/]*)?\.md")
+_MEMORIES = "memories"
+_INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md")
+_HARNESS_FOLDERS = (".claude", ".codex", ".gemini")
 _NOTE_PATTERNS = (
-    "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENT_MEMORY.md", "MEMORY.md", "memory/*.md",
-    ".memory/*.md", ".memory/*/*.md", "projects/*/memory/*.md", ".claude/projects/*/memory/*.md",
+    *_INSTRUCTIONS, ".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md", "AGENT_MEMORY.md", "MEMORY.md",
+    "memory/*.md", ".memory/*.md", ".memory/*/*.md", "projects/*/memory/*.md", ".claude/projects/*/memory/*.md",
+    "memories/*.md", ".codex/memories/*.md",
 )  # fmt: skip
-_FOLDER_PATTERNS = {FIVE_LAYER: ("*.md", "*/*.md"), _MEMORY: ("*.md",)}
+_FOLDER_PATTERNS = {FIVE_LAYER: ("*.md", "*/*.md"), _MEMORY: ("*.md",), _MEMORIES: ("*.md",)}
 # The working directory is in one of the first records; lines may be megabytes long.
 _MAX_LINES = 50
 _MAX_LINE_BYTES = 1 << 20
@@ -66,8 +72,9 @@ def infer_note_metadata(path: Path) -> NoteMetadata:
     folder, name = path.parent, path.name
     if name == "AGENT_MEMORY.md":
         return NoteMetadata(kind=CURATED)
-    if name in ("CLAUDE.md", "CLAUDE.local.md"):
-        return NoteMetadata(project=str(folder.parent if folder.name == ".claude" else folder), fallback="note")
+    if name in _INSTRUCTIONS:
+        is_inner = folder.name in _HARNESS_FOLDERS
+        return NoteMetadata(project=str(folder.parent if is_inner else folder), fallback="note")
     if folder.name == FIVE_LAYER:
         project = NoteMetadata(project=str(folder.parent), kind="project")
         return project if name.startswith("_") else NoteMetadata(name.partition(".")[0])
@@ -75,7 +82,7 @@ def infer_note_metadata(path: Path) -> NoteMetadata:
         return NoteMetadata(folder.name if folder.parent.name == FIVE_LAYER else None, kind=_CATEGORIES[path.stem])
     if folder.name == _MEMORY:
         return _infer_from_memory(path)
-    return NoteMetadata(fallback="note" if name == "MEMORY.md" else "lesson")
+    return NoteMetadata(fallback="note" if name == "MEMORY.md" or folder.name == _MEMORIES else "lesson")
 
 
 def _infer_from_memory(path: Path) -> NoteMetadata:

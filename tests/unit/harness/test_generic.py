@@ -149,6 +149,22 @@ def test_neither_list_nor_string_is_refused_by_its_type(value: object) -> None:
         parse_inline(value)
 
 
+@pytest.mark.parametrize("saved_at", ["2026-03-16T16:51:11.839Z", 1773679871839])
+def test_a_saved_conversation_of_an_agent_is_a_session(saved_at: object, tmp_path: Path) -> None:
+    messages = [{"role": "user", "text": "Why?"}, {"role": "agent", "text": "Because."}]
+    saved = {"agentId": "dev", "savedAt": saved_at, "messages": messages}
+    found = read(write_file(tmp_path, "dev.json", json.dumps(saved)))
+    assert [(turn.role, turn.text) for turn in found.turns] == [("user", "Why?"), ("assistant", "Because.")]
+    assert found.ended_at == "2026-03-16T16:51:11.839Z"
+    assert read(write_file(tmp_path, "dev.json", json.dumps(saved | {"messages": []}))).turns == ()
+
+
+@pytest.mark.parametrize("messages", [7, ["x"], [{"role": "boss", "text": "x"}], [{"role": ["user"]}]])
+def test_a_conversation_that_breaks_the_form_is_refused(messages: object, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput):
+        read(write_file(tmp_path, "dev.json", json.dumps({"savedAt": None, "messages": messages})))
+
+
 @pytest.mark.parametrize("text", ["[{", "nothing", "[" * 100_000])
 def test_a_json_file_that_is_not_json_is_an_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="not valid JSON") as caught:

@@ -34,6 +34,11 @@ def list_names(root: Path) -> list[str]:
         ("/p/tasks.md", NoteMetadata(kind="task")),
         ("/p/CLAUDE.md", NoteMetadata(project="/p", fallback="note")),
         ("/p/.claude/CLAUDE.md", NoteMetadata(project="/p", fallback="note")),
+        ("/p/AGENTS.md", NoteMetadata(project="/p", fallback="note")),
+        ("/p/GEMINI.md", NoteMetadata(project="/p", fallback="note")),
+        ("/h/.codex/AGENTS.md", NoteMetadata(project="/h", fallback="note")),
+        ("/h/.gemini/GEMINI.md", NoteMetadata(project="/h", fallback="note")),
+        ("/h/.codex/memories/rust.md", NoteMetadata(fallback="note")),
         ("/w/MEMORY.md", NoteMetadata(fallback="note")),
         ("/w/memory/2026-03-28.md", NoteMetadata(kind="daily/2026-03-28")),
         ("/w/memory/2026-03-28-release.md", NoteMetadata(kind="daily/2026-03-28")),
@@ -73,6 +78,9 @@ def test_a_folder_gives_its_notes_and_nothing_else(tmp_path: Path) -> None:
 def test_the_folder_of_a_harness_gives_all_projects(tmp_path: Path) -> None:
     write_files(tmp_path, "CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md", "projects/-b/s.jsonl")
     assert list_names(tmp_path) == ["CLAUDE.md", "projects/-a/memory/MEMORY.md", "projects/-b/memory/x.md"]
+    write_files(tmp_path / "codex", "AGENTS.md", "memories/rust.md", "memories/raw/x.md", "sessions/2026/s.md")
+    assert list_names(tmp_path / "codex") == ["AGENTS.md", "memories/rust.md"]
+    assert list_names(tmp_path / "codex" / "memories") == ["rust.md"]
 
 
 def test_a_named_file_is_read_whatever_it_is_called(tmp_path: Path) -> None:
