@@ -52,6 +52,7 @@ COMMANDS = {
     "serve": "Serve the page for people and the API under /api, until it is interrupted.",
     "mcp": "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
     "store": "What a workspace lies in: a folder, or a bucket.",
+    "telemetry": "What this workspace counted: captures, turns, redactions, looks at sessions.",
     "mirror": "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
     "migrate-store": "Copy a memory to another place, a folder or a bucket, and verify it there.",
 }

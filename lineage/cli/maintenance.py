@@ -1,6 +1,5 @@
 """The commands of maintenance: `verify`, `recover`, `render`, `reindex`, `resanitize`, `archive` and `remove`."""
 
-import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -339,11 +338,8 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
       lineage remove 2489c83d --dry-run
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
-    if not (dry_run or yes):
-        if not sys.stdin.isatty():
-            hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
-            raise InvalidInput("a removal has to be confirmed", hint=hint)
-        click.confirm(f"Remove session {session} for good?", abort=True)
+    hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
+    options.confirm(f"Remove session {session} for good?", yes=dry_run or yes, what="a removal", hint=hint)
     receipt = run_in_workspace(
         root,
         lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again),

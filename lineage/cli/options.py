@@ -56,6 +56,14 @@ def command(name: str, parent: Any = click) -> Callable[[Callable[..., Any]], cl
     return decorate
 
 
+def confirm(question: str, *, yes: bool, what: str, hint: str) -> None:
+    """Ask, unless `yes`. Raises InvalidInput where nobody can answer, Abort for a no."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput(f"{what} has to be confirmed", hint=hint)
+        click.confirm(question, abort=True)
+
+
 def read_text(words: Sequence[str]) -> str:
     """Return the words as one text; a lone `-` stands for stdin.
 

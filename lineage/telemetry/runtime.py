@@ -200,7 +200,7 @@ class Telemetry:
         """Return the counters of `lineage status`."""
         (captures,) = self._query(
             "select count(*) filter (where kind = 'session-end'), count(*) filter (where kind = 'compaction'),"
-            " coalesce(sum(turns), 0), coalesce(sum(redactions), 0) from captures"
+            " coalesce(sum(turns), 0), coalesce(sum(redactions), 0) from captures where counted_at != ''"
         )
         (shown,) = self._query("select coalesce(sum(shown), 0) from access")
         return dict(zip(("captures", "compactions", "turns", "redactions", "shown"), (*captures, *shown), strict=True))
@@ -220,6 +220,19 @@ class Telemetry:
     def read_embedding_counts(self) -> dict[str, int]:
         """Return the number of embedded texts by outcome."""
         return dict(self._query("select outcome, sum(count) from embeddings group by outcome order by outcome"))
+
+    def reset(self, day: str) -> dict[str, int]:
+        """Set the counters to zero and return those that weren't. The calls of `day` stay: they have a limit.
+
+        A capture stays known as counted, so that a repeated end doesn't count it again. What hooks told of, imports and
+        marks are no counters.
+        """
+        counters = {**self.read_counters(), **self.read_drop_counts(), **self.read_embedding_counts()}
+        self._execute("update captures set counted_at = ''")
+        for table in ("access", "drops", "embeddings"):
+            self._execute(f"delete from {table}")
+        self._execute("delete from model_calls where day != ? or called = 0", (day,))
+        return {name: count for name, count in counters.items() if count}
 
     def forget(self, token: str) -> int:
         """Delete the rows of a session and return their number. The bytes are gone after `scrub`."""

@@ -14,7 +14,7 @@ from lineage.database import sqlite
 from lineage.errors import WorkspaceError
 from lineage.index import SqliteIndex
 from lineage.store import LocalStore, Store
-from lineage.telemetry import Telemetry, runtime
+from lineage.telemetry import SeenSession, Telemetry, runtime
 from tests.support.concurrency import run_concurrently
 
 NOW = "2026-11-21T12:00:00.000Z"
@@ -54,6 +54,40 @@ def test_every_look_at_a_session_counts(path: Path) -> None:
     for token in ("a", "b", "a"):
         telemetry.count_access(token, NOW)
     assert telemetry.read_counters() == ZERO | {"shown": 3}
+
+
+def test_a_reset_sets_counters_to_zero_and_keeps_what_is_needed_to_go_on(path: Path) -> None:
+    telemetry, day = Telemetry(path), NOW[:10]
+    count(telemetry)
+    telemetry.count_access("a", NOW)
+    telemetry.count_drops(day, {"question": 2})
+    telemetry.count_embeddings(day, {"embedded": 3})
+    for called in ("2026-11-20", day):
+        telemetry.begin_call(called, "sentence", tokens=5, max_calls=9, max_tokens=99)
+        telemetry.record_skipped_call(called, "sentence", "limit")
+    telemetry.mark("event codex", NOW)
+    telemetry.record_import("default", ("codex", "/x", ""), "stamp", "token")
+    seen = SeenSession("codex", "default", "s-1", "token", None, None, "Stop", NOW, None)
+    telemetry.record_event(seen)
+    wanted = {"captures": 1, "turns": 4, "redactions": 1, "shown": 1, "question": 2, "embedded": 3}
+    assert telemetry.reset(day) == wanted
+    assert (telemetry.read_counters(), telemetry.read_drop_counts(), telemetry.read_embedding_counts()) == (
+        ZERO,
+        {},
+        {},
+    )
+    usage = telemetry.read_model_usage(day, 30)
+    assert (usage.calls, usage.tokens, usage.held_back) == (1, 5, {}), "the day's limit holds"
+    count(telemetry)
+    assert telemetry.has_counted("stem", "session-end")
+    assert telemetry.read_counters() == ZERO, "what was counted is not counted again"
+    assert telemetry.read_marks() == {"event codex": NOW}
+    assert telemetry.list_imports("default") == {("codex", "/x", ""): ("stamp", "token")}
+    assert telemetry.list_seen_sessions() == [seen]
+    count(telemetry, stem="later")
+    assert telemetry.read_counters() == ZERO | {"captures": 1, "turns": 4, "redactions": 1}
+    assert (telemetry.reset(day), telemetry.reset(day)) == ({"captures": 1, "turns": 4, "redactions": 1}, {})
+    assert telemetry.forget("token") == 4
 
 
 def test_a_mark_is_the_last_one_set(path: Path) -> None:

@@ -1,0 +1,47 @@
+"""`lineage telemetry`."""
+
+from pathlib import Path
+
+import click
+
+from lineage.app.workspace import run_in_workspace
+from lineage.cli import options
+from lineage.cli.output import format_counts, print_result, print_text
+from lineage.workspace.workspace import Workspace
+
+
+@click.group("telemetry")
+def command() -> None:
+    """What this workspace counted: captures, turns, redactions, looks at sessions. `lineage status` shows it.
+
+    \b
+    Example:
+      lineage telemetry reset
+    """
+
+
+@options.command("reset", command)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset(root: Path, yes: bool, as_json: bool) -> int:
+    """Begin counting anew. No session, file or row of the index changes, and what was counted is not counted again.
+
+    What lineage needs to go on stays: what hooks told of, which files were imported, the last render, and today's calls
+    of language models, which count towards the day's limit.
+
+    \b
+    Example:
+      lineage telemetry reset --yes
+    """
+    options.confirm(
+        "Set all counters of this workspace to zero? No file knows them.",
+        yes=yes,
+        what="a reset",
+        hint="`lineage telemetry reset --yes`",
+    )
+    counters = run_in_workspace(root, _reset, writes=True)
+    lines = f"set to zero: {format_counts(counters) or 'nothing was counted'}"
+    return print_result({"counters": counters}, lambda: print_text(lines), as_json=as_json)
+
+
+def _reset(ws: Workspace) -> dict[str, int]:
+    return ws.telemetry.reset(ws.now[:10])
