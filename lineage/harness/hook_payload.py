@@ -12,6 +12,7 @@ from lineage.core.base.hook_protocol import COMPACTED
 from lineage.core.base.naming import Identity
 from lineage.harness import hook_formats as formats
 from lineage.harness.claude_records import unwrap_summary
+from lineage.harness.genai import find_snapshot
 
 OTHER_HARNESS = "another harness's"
 NO_EVENT = "no event"
@@ -68,8 +69,9 @@ def _parse(harness: str, payload: Mapping[str, Any]) -> HookPayload | str:
     if name in hook_format.ignored_events:
         return hook_format.ignored_events[name]
     result = _build_payload(hook_format, hook_format.events.get(name, formats.OTHER), payload)
-    if harness == "claude-code" and isinstance(result, HookPayload) and result.summary:
-        return replace(result, summary=unwrap_summary(result.summary))
+    if isinstance(result, HookPayload) and result.summary:  # as the transcript's own record of it is read
+        unwrap = {"claude-code": unwrap_summary, "qwen": find_snapshot}.get(harness, str)
+        return replace(result, summary=unwrap(result.summary) or result.summary)
     return result
 
 

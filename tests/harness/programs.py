@@ -34,9 +34,10 @@ class Program:
     `prompt`, `second` (where a second session takes other words) and `resume` are the words behind the program's name
     for one headless request, `{prompt}` stands for it. `approve` does what a person does once hooks are installed.
     `terminal` starts it at a terminal, `ready` is what it shows there when it takes input, `leave` the line that ends
-    it, `compact` the one that makes it compact and `compacted` what it shows then. `by_sweep` says that no event tells
-    of a session's end. `impossible` names the cells that the program can't hold, with the reason; `unseen` those that
-    haven't been seen to hold yet.
+    it, `compact` the one that makes it compact and `compacted` what it shows then; `described` is what it shows under a
+    command once it knows it. `service` starts a program that has the sessions, which shows `serving` then, and `served`
+    are the words of a request to it. `impossible` names the cells that the program can't hold, with the reason;
+    `unseen` those that haven't been seen to hold yet.
     """
 
     name: str
@@ -53,7 +54,10 @@ class Program:
     leave: str = "/exit"
     second: Sequence[str] = ()
     approve: Callable[[Sandbox], None] | None = None
-    by_sweep: bool = False
+    described: dict[str, str] = field(default_factory=dict)
+    service: Sequence[str] = ()
+    serving: str = ""
+    served: Sequence[str] = ()
     impossible: dict[str, str] = field(default_factory=dict)
     unseen: Sequence[str] = ()
 
@@ -116,11 +120,10 @@ trust_level = "trusted"
 
 def _approve_codex(sandbox: Sandbox) -> None:
     terminal = Terminal(sandbox, "codex")
-    assert terminal.wait_for("2. Trust all and continue"), terminal.shown
+    assert terminal.wait_for("2. Trust all and continue", 120), terminal.shown
     # the first keys are lost where it still starts
-    assert terminal.wait_for(lambda: terminal.press("2") or terminal.wait_for("› 2. Trust", 1)), terminal.shown
-    terminal.press("\r")
-    assert terminal.wait_for("Ask Codex to do anything"), terminal.shown
+    assert terminal.press_until("2", "› 2. Trust", every=3, times=40), terminal.shown
+    assert terminal.press_until("\r", "Ask Codex to do anything"), terminal.shown
     sandbox.end_terminals()
     sandbox.end(("codex",))
 
@@ -212,6 +215,7 @@ def _openclaw(sandbox: Sandbox) -> None:
             "models": {"providers": {"scripted": provider}},
             "agents": agents,
             "plugins": {"entries": {"lineage": {"hooks": {"allowConversationAccess": True}}}},
+            "gateway": {"mode": "local", "bind": "loopback", "auth": {"mode": "token", "token": "dummy"}},
             "tools": {"toolSearch": {"enabled": False}},
         },
     )
@@ -286,7 +290,6 @@ PROGRAMS_BY_NAME = {
                 "killed behind a turn": "Codex's terminal leaves its turns to a daemon, which outlives it; a sweep "
                 "brings them in after ten quiet minutes."
             },
-            unseen=("model not reached", "/compact"),
             leave="/quit",
         ),
         Program(
@@ -301,7 +304,10 @@ PROGRAMS_BY_NAME = {
             ready="Type your message",
             compact="/compress",
             compacted="compressed",
-            unseen=("/compact", "left without a word"),
+            described={"/quit": "Exit the cli", "/compress": "Compresses the context"},
+            impossible={
+                "told after /compact": "Gemini CLI runs no hook behind a compression, so nothing tells it again."
+            },
             leave="/quit",
         ),
         Program(
@@ -316,7 +322,6 @@ PROGRAMS_BY_NAME = {
             ready="Type your message",
             compact="/compress",
             compacted="compressed",
-            unseen=("MCP", "/compact"),
             leave="/quit",
         ),
         Program(
@@ -330,7 +335,6 @@ PROGRAMS_BY_NAME = {
             terminal=("opencode",),
             ready="Ask anything",
             compacted="Compaction",
-            unseen=("killed in a turn", "model not reached", "/compact", "left without a word"),
         ),
         Program(
             "pi",
@@ -357,7 +361,7 @@ PROGRAMS_BY_NAME = {
             terminal=("copilot", "--allow-all-tools"),
             ready="Check for mistakes.",
             compacted="Compaction completed",
-            impossible={"/compact": "Copilot runs no hook behind a compaction, so nothing tells it the block again."},
+            impossible={"told after /compact": "Copilot runs no hook behind a compaction, so nothing tells it again."},
         ),
         Program(
             "openclaw",
@@ -367,10 +371,13 @@ PROGRAMS_BY_NAME = {
             _openclaw,
             _connect_openclaw,
             second=("agent", "--local", "--session-id", "breakwater", "--message", "{prompt}"),
-            unseen=(
-                *("told at start", "import", "MCP", "killed behind a turn", "killed in a turn", "model not reached"),
-                *("/compact", "left without a word", "uninstalled"),
-            ),
+            unseen=("/compact", "told after /compact", "left without a word", "uninstalled"),
+            terminal=("openclaw", "chat"),
+            ready="local ready",
+            compacted="ompact",
+            service=("openclaw", "gateway", "run"),
+            serving="http server listening",
+            served=("agent", "--session-id", "lighthouse", "--message", "{prompt}"),
         ),
     )
 }

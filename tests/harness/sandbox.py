@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv" / "harnesses"  # scripts/environment harnesses fills it
 SERVER = Path(__file__).with_name("model_server.py")
 LINES, COLUMNS = 50, 160
+BETWEEN = r"[\s┃│|]*"  # where words are wrapped, in a box too
+OWN_COPIES = frozenset({"node_modules", "tmp"})  # folders for packages, and for what OpenClaw copies of a plug-in
 # Sequences that the screen would take for others or for text: private ones, and strings for other terminals.
 UNKNOWN_SEQUENCES = re.compile(
     rb"\x1b\[[<=>][0-?]*[ -/]*[@-~]|\x1b\[\?[0-9;$]*[^0-9;hl]|\x1b[P_][^\x1b\x07]*(?:\x1b\\\\|\x07)"
@@ -72,7 +74,6 @@ class Sandbox:
         self.project = self.home / "work" / "quayside"
         self.project.mkdir(parents=True)
         self.terminals: list[Terminal] = []
-        self.settings: dict[Path, bytes] = {}
         self.requests = self.home / "requests.jsonl"
         self.requests.touch()
         server = [sys.executable, "-I", str(SERVER), str(self.port), str(self.requests)]
@@ -81,13 +82,10 @@ class Sandbox:
         assert self._model.stdout
         self.port = int(self._model.stdout.readline())
 
-    def keep_settings(self) -> None:
-        """Remember the bytes of every file that is there now."""
-        self.settings = {
-            path: path.read_bytes()
-            for path in self.home.rglob("*")
-            if path.is_file() and "node_modules" not in path.parts
-        }
+    def read_settings(self) -> dict[Path, bytes]:
+        """Return the bytes of the files below the home's hidden folders, the harness's own copies left out."""
+        found = (path for path in self.home.glob(".*/**/*") if not OWN_COPIES.intersection(path.parts))
+        return {path: path.read_bytes() for path in found if path.is_file()}
 
     @contextlib.contextmanager
     def without_model(self) -> Iterator[None]:
@@ -178,7 +176,7 @@ class Sandbox:
         inside = ["nsenter", "--target", str(self._model.pid), "--user", "--net", "--preserve-credentials", "--"]
         return [*inside, *command]
 
-    def run(self, *command: str, stdin: str = "", seconds: int = 120, cwd: Path | None = None) -> Run:
+    def run(self, *command: str, stdin: str = "", seconds: int = 300, cwd: Path | None = None) -> Run:
         """Run a command to its end, or kill it after so many seconds."""
         with subprocess.Popen(
             self.words(command), cwd=cwd or self.project, env=self.environment, text=True, start_new_session=True,
@@ -212,7 +210,7 @@ class Terminal:
             os.chdir(sandbox.project)
             words = sandbox.words(command)
             os.execvpe(words[0], words, sandbox.environment)
-        self.child = child
+        self.child, self._ended = child, 0
         self._screen = _Screen(self._terminal)
         self._stream = pyte.ByteStream(self._screen)
         os.set_blocking(self._terminal, False)
@@ -226,8 +224,13 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         """Press keys, and take in what is drawn at once."""
-        os.write(self._terminal, keys.encode())
+        with contextlib.suppress(OSError):  # the program may be gone by now
+            os.write(self._terminal, keys.encode())
         self.read(0.1)
+
+    def press_until(self, keys: str, seen: str | Callable[[], bool], every: float = 15, times: int = 8) -> bool:
+        """Press keys until something is seen, again after so many seconds: a program under load drops some."""
+        return any(self.press(keys) or self.wait_for(seen, every) for _ in range(times))
 
     def read(self, seconds: float) -> None:
         """Take in what is drawn within so many seconds."""
@@ -236,13 +239,14 @@ class Terminal:
             try:
                 drawn = os.read(self._terminal, 65536)
             except OSError:  # the program is gone
+                time.sleep(0.05)
                 return
             self._stream.feed(UNKNOWN_SEQUENCES.sub(b"", drawn))
 
     def wait_for(self, seen: str | Callable[[], bool], seconds: float = 60) -> bool:
-        """Read until words stand on the screen (blanks between them may be anything), or until something is seen."""
+        """Read until words stand on the screen (between them may be blanks and borders), or until something is seen."""
         if isinstance(seen, str):
-            wanted = re.compile(r"\s*".join(map(re.escape, seen.split())))
+            wanted = re.compile(BETWEEN.join(map(re.escape, seen.split())))
             return self.wait_for(lambda: bool(wanted.search(self.shown)), seconds)
         until = time.monotonic() + seconds
         while not seen():
@@ -251,15 +255,11 @@ class Terminal:
             self.read(0.1)
         return True
 
-    def wait(self, seconds: float = 30) -> int | None:
-        """Return the exit status, or None where the program is still there after so many seconds."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            ended, status = os.waitpid(self.child, os.WNOHANG)
-            if ended:
-                return os.waitstatus_to_exitcode(status)
-            self.read(0.1)
-        return None
+    def has_ended(self) -> bool:
+        """Return whether the program is gone."""
+        if not self._ended:
+            self._ended, _ = os.waitpid(self.child, os.WNOHANG)
+        return bool(self._ended)
 
 
 class _Screen(pyte.Screen):

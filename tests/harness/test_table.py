@@ -1,6 +1,7 @@
 """The README's table says of each harness what the suite holds, and no more."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ COLUMNS = {
     "killed": ("killed behind a turn", "killed in a turn"),
     "no model": ("model not reached",),
     "`/compact`": ("/compact",),
+    "told after it": ("told after /compact",),
     "left without a word": ("left without a word",),
     "uninstalled": ("uninstalled",),
 }
@@ -67,3 +69,10 @@ def test_a_program_that_isn_t_there_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("tests.harness.programs.PROGRAMS", tmp_path)
     for program in PROGRAMS_BY_NAME.values():
         assert program.name in why_not(program) or os.name == "nt"
+
+
+def test_ci_runs_the_programs() -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], check=True)
+    assert "\nscripts/environment harnesses" in ci
+    assert "export LINEAGE_HARNESSES=required" in ci

@@ -55,6 +55,9 @@ def make_gemini(event: str, **more: Any) -> Payload:
     return {**base, "hook_event_name": event, **more}
 
 
+SNAPSHOT = "<state_snapshot>\n1.\n</state_snapshot>"
+
+
 def make_qwen(event: str, **more: Any) -> Payload:
     return {**make_gemini(event), "transcript_path": "/home/ada/.qwen/projects/-home-ada-demo/chats/s-1.jsonl", **more}
 
@@ -136,6 +139,12 @@ SIGNALS: list[tuple[str, Payload, str, Payload]] = [
     ("qwen", make_qwen("Stop", last_assistant_message="Done."), TURN_END, {}),
     ("qwen", make_qwen("SessionEnd", reason="logout"), SESSION_END, {"reason": "logout"}),
     ("qwen", make_qwen("PostCompact", trigger="auto", compact_summary="1."), COMPACTION, {"summary": "1."}),
+    (
+        "qwen",
+        make_qwen("PostCompact", compact_summary=SNAPSHOT),
+        COMPACTION,
+        {"summary": "1."},
+    ),
     ("qwen", make_qwen("SessionDelete", deleted_session_id="s-0"), OTHER, {}),
     ("cursor", make_cursor("sessionStart", session_id="s-1"), SESSION_START, {"cwd": "/home/ada/demo"}),
     ("cursor", make_cursor("stop", status="aborted", loop_count=0), TURN_END, {"reason": "aborted"}),
