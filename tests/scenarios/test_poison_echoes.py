@@ -22,11 +22,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.extraction.admission_policy import Admission, Provenance
+from lineage.extraction.candidates import HEURISTIC
 from lineage.pipeline.ingest.checkpoints import save_checkpoint
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.context import ContextRequest, build_context
-from lineage.workspace.lookup import show_file
+from lineage.pipeline.memory.entry_writer import write_entries
+from lineage.pipeline.memory.relearn import relearn_books
+from lineage.workspace.lookup import show_file, show_turns
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace, read_store
@@ -269,6 +273,22 @@ def test_a_reindex_keeps_what_is_known_and_a_removal_takes_it_away(tmp_path: Pat
         assert list_given(ws, outcome.session_token) == before
         remove(ws, token, reason="poison")
         assert list(ws.index._select("select * from tool_runs")) == []
+
+
+def test_what_earlier_releases_let_through_goes_with_relearn_and_reindex(ws: Workspace) -> None:
+    """Entries by `book relearn`, titles and outcomes by a reindex. Captured files stay as they are."""
+    poison = POISON["en"]
+    outcome = capture(ws, [*read_page(poison, 200_000), say(f"{HARMLESS} {poison}")], 0)
+    (turn,) = (turn for turn in show_turns(ws, outcome.session_token, 1, 9).turns if poison in turn.text)
+    token = outcome.session_token
+    provenance = Provenance(HEURISTIC, token, turn.id, turn.role, "", poison)
+    early = Admission("decision", poison, "project/demo", False, provenance)
+    assert outcome.captured_at
+    assert outcome.transcript_path
+    write_entries(ws, [early], at=outcome.captured_at, origin=outcome.transcript_path, tags=(HEURISTIC,))
+    assert "books/project/demo/decision.md" in find_leaks(ws, token, poison)
+    relearn_books(ws)
+    assert find_leaks(ws, token, poison) == {}
 
 
 @pytest.mark.slow
