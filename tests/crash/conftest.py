@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.support.crash_flows import FLOWS, CrashScene
+from tests.support.crash_flows import FLOWS, REPEATED, VERBS, CrashScene
 from tests.support.strace import TracedProcesses, require_strace, start_process_server
 
 
@@ -37,7 +37,7 @@ def scene_of(
 
     def find(name: str) -> CrashScene:
         if name not in _scenes:
-            _scenes[name] = CrashScene(tmp_path_factory.mktemp(name), running, FLOWS[name])
+            _scenes[name] = CrashScene(tmp_path_factory.mktemp(name), running, (FLOWS | VERBS | REPEATED)[name])
         return _scenes[name]
 
     return find

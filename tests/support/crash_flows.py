@@ -12,16 +12,21 @@ from pathlib import Path
 
 from lineage.app import locations
 from lineage.app.workspace import run_in_workspace
+from lineage.core.base import naming
+from lineage.core.base.hook_protocol import CONTEXT_CACHE
+from lineage.core.base.links import wikilink
 from lineage.core.base.times import format_time
 from lineage.core.books.entry import compute_entry_id
 from lineage.core.format.documents import parse_document
+from lineage.harness.detect_caller import Caller
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store import LocalStore
 from lineage.store.temporaries import TEMP_PREFIX
 from tests.support.commands import SAMPLE, SAMPLE_ID
 from tests.support.dead_processes import copy_workspace
-from tests.support.strace import KILLED, TracedProcesses
+from tests.support.strace import KILLED, SystemCall, TracedProcesses
 
 _TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 EARLIER, LATER = (format_time(_TODAY - timedelta(hours=hours)) for hours in (9, 5))
@@ -102,11 +107,34 @@ class CrashFlow:
 
 
 NOTE = "The staging server is rebuilt every night at four."
+TASK = "Write the release notes of spring."
+WAITING = "Releases are cut on every second Tuesday."
 
 
 def _noted(root: Path, processes: TracedProcesses) -> None:
     _empty(root, processes)
     assert processes.run(root, "remember", NOTE).code == 0
+
+
+def _with_all_kinds(root: Path, processes: TracedProcesses) -> None:
+    """A note, a task, and an entry that waits."""
+    _noted(root, processes)
+    assert processes.run(root, "remember", TASK, "--kind", "task", "--scope", "project/demo").code == 0
+    run_in_workspace(root, lambda ws: remember(ws, Memo(text=WAITING), Caller("claude-code")))
+
+
+def _of_an_older_format(root: Path, processes: TracedProcesses) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "golden" / "format_1", root)
+    assert processes.run(root, "reindex").code == 0
+
+
+_UNKNOWN_SESSION = wikilink(naming.claim_path(naming.derive_unknown_session_token("default")))
+
+
+def _book(
+    verb: str, text: str, *more: str, scope: str = "global", kind: str = "note", origin: str | None = None
+) -> CrashFlow:
+    return CrashFlow(_with_all_kinds, ("book", verb, compute_entry_id(scope, kind, text, origin), *more))
 
 
 FLOWS = {
@@ -120,6 +148,34 @@ FLOWS = {
     "reindex": CrashFlow(_forgotten, ("reindex",)),
     "render": CrashFlow(_out_of_date, ("render",)),
 }
+
+"""Flows that recovery finishes."""
+
+VERBS = {
+    "add": CrashFlow(_with_all_kinds, ("book", "add", "project/demo", "lesson", "Mend the cause, not the symptom.")),
+    "edit": _book("edit", NOTE, "It is rebuilt every morning at six."),
+    "done": _book("done", TASK, scope="project/demo", kind="task"),
+    "pin": _book("pin", NOTE),
+    "demote": _book("demote", NOTE, "project/demo"),
+    "confirm": _book("confirm", WAITING, "--yes", origin=_UNKNOWN_SESSION),
+    "migrate": CrashFlow(_with_all_kinds, ("book", "migrate", str(SAMPLE.parents[2] / "CHANGELOG.md"))),
+}
+"""The other commands on books. They share the calls of `remember` and `forget`, so only some are taken of each."""
+
+REPEATED = {
+    "upgrade": CrashFlow(_of_an_older_format, ("upgrade",)),
+    "context": CrashFlow(_full, ("work",)),
+}
+"""Flows that the same command finishes: what they have not come to is as valid as before."""
+
+
+OF_TODAY = datetime.now(UTC).toordinal()
+
+
+def thin_out(points: list[SystemCall], flow: str, *, step: int = 4) -> list[SystemCall]:
+    """Of the flows beside FLOWS every `step`th point, from one that moves on from day to day and flow to flow."""
+    others = [*VERBS, *REPEATED]
+    return points[(OF_TODAY + others.index(flow)) % step :: step] if flow in others else points
 
 
 class CrashScene:
@@ -158,15 +214,16 @@ class CrashScene:
 
 
 def read_state(root: Path) -> dict[str, bytes]:
-    """Every canonical file without what differs from write to write: when it was written and by whom."""
+    """Every canonical file and prepared context without what differs from write to write: when and by whom."""
     return {key: _TIME_LINES.sub(b"", data) for key, data in read_documents(root).items()}
 
 
 def read_documents(root: Path) -> dict[str, bytes]:
-    """The bytes of every canonical file: what a sync would see and lineage wrote."""
+    """The bytes of every canonical file, what a sync would see and lineage wrote, and of prepared contexts."""
     found = [path for folder in ("memory", "books") for path in (root / folder).rglob("*")]
     files = [path for path in found if path.is_file() and not path.name.startswith(TEMP_PREFIX)]
     files += root.glob("MEMORY.md")
+    files += (root / ".lineage" / CONTEXT_CACHE).glob("[!.]*")
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(files)}
 
 
