@@ -58,7 +58,7 @@ def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Pan
     build = partial(_build_panel, entry_filter=entry_filter)
     elsewhere = [place for place in others if place.ref.scope != GLOBAL and place not in sessions]
     return [
-        build("pending", "Waits for you", "Proposed by an agent: in force once you, or its session's capture, find it sound.", waiting),
+        build("pending", "Waits for you", "Proposed by an agent: in force once you confirm it.", waiting),
         build("global", "Everywhere", "What every session is told.", everywhere),
         build("scoped", "Projects, agents and people", "What holds there.", elsewhere),
         build("session", "Sessions", "What stays in its session.", sessions),
