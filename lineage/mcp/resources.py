@@ -12,9 +12,9 @@ from lineage.core.base.book_paths import CURATED_PATH, parse_book_path
 from lineage.errors import NotFoundError
 from lineage.mcp.response import ResponseItem, render_response
 from lineage.mcp.tool_answers import render_entries
-from lineage.pipeline.memory.context import load_curated_items
 from lineage.workspace.access import AgentAccess
 from lineage.workspace.lookup import find_newest_path, load_document
+from lineage.workspace.memory_items import load_curated_items
 
 SCHEME = "lineage:///"
 TEMPLATE = f"{SCHEME}{{+path}}"

@@ -1,16 +1,16 @@
 """MEMORY.md from the rows, under the lease (spec: write ordering 7, concurrency 1)."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.base.book_paths import CURATED_PATH, GLOBAL, BookRef
 from lineage.core.base.naming import DEFAULT_AGENT
-from lineage.core.base.times import to_date
-from lineage.core.books.entry import TASK
+from lineage.core.books.entry import TASK, USER_STATED
 from lineage.core.capture.ledger import Ledger, ProjectTally, Window
 from lineage.errors import FormatError
 from lineage.index import ArtifactRow, QueuedCapture
@@ -21,13 +21,15 @@ from lineage.workspace.archive_notes import publish_archive_notes
 from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.lookup import load_row
-from lineage.workspace.projects import KnownProjects
+from lineage.workspace.memory_items import build_item, load_curated_items
 from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _MAX_ATTEMPTS = 20  # renders under lost leases; each time another process took over
 _MAX_BATCH = 64  # waiting captures in one render
-_CURATED_KINDS = ("preference", "decision", "note")
+_RULE_KINDS = ("preference", "decision", "note")
+_HEADING = re.compile(r"\s*#{1,6}\s")
+_MARK = re.compile(r"^\s*[-*+]\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,30 +147,33 @@ def render_agent_memory(ws: Workspace, agent_id: str, ledger: Ledger) -> MemoryD
     """Return MEMORY.md of an agent with this ledger, under the head that its books make now."""
     settings = ws.settings.ledger
     head = _load_head(ws, agent_id, ledger.tallies)
-    known = KnownProjects(ws, ws.index.list_projects())
-    ledger = ledger._replace(tallies=[one._replace(project=known.find_by_path(one.project)) for one in ledger.tallies])
     return render_memory_md(ledger, head, max_bytes=settings.max_bytes, row_style=settings.row_style)
 
 
 def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) -> MemoryHead:
-    """Return the global and the agent's memories, and their open tasks with those of active projects."""
+    """Return what is curated, the user's rules in force and open tasks: global, the agent's, of active projects."""
     reader = BookReader(ws, agent_id)
-    scopes = (GLOBAL, f"agent/{agent_id}")
-    reader.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_CURATED_KINDS, TASK))
-    memories = rank_entries(entry for scope in scopes for entry in reader.entries(scope, *_CURATED_KINDS))
     active = list_active_projects(tallies)
     folders = set(map_concurrently(ws.documents.store, BookFolders(ws).resolve, active))
     projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
-    reader.prefetch(BookRef(scope, TASK) for scope in projects)
+    scopes = (GLOBAL, f"agent/{agent_id}", *projects)
+    reader.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_RULE_KINDS, TASK))
+    entries = rank_entries(entry for scope in scopes for entry in reader.entries(scope, *_RULE_KINDS))
     return MemoryHead(
-        [_build_item(entry, entry.text) for entry in memories],
-        [_build_item(entry, text) for entry, text in list_open_tasks(reader, (*scopes, *projects))],
+        [
+            # What a hand wrote into that file is the user's.
+            replace(item, text=_MARK.sub("", item.text), trust=item.trust or USER_STATED, link=CURATED_PATH)
+            for item in load_curated_items(reader)
+            if not _HEADING.match(item.text)
+        ],
+        [_build_item(entry, entry.text) for entry in entries if entry.entry.trust == USER_STATED],
+        [_build_item(entry, text) for entry, text in list_open_tasks(reader, scopes)],
     )
 
 
 def _build_item(entry: BookEntry, text: str) -> MemoryItem:
-    about = ", ".join(filter(None, (entry.ref.kind, to_date(entry.updated_at))))
-    return MemoryItem(text, entry.entry.trust, about, entry.ref.path)
+    item, project = build_item(entry, text), entry.ref.scope.partition("project/")[2]
+    return replace(item, label=", ".join(filter(None, (project, item.label))), link=entry.ref.path)
 
 
 def publish_all(ws: Workspace) -> list[PublishResult]:

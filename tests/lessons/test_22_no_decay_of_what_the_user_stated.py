@@ -42,7 +42,7 @@ def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year:
             (first, *_) = text.partition("## Preferences and decisions\n")[2].split("\n")
             assert first == f"> - [user-stated] preference, {year}-01-01: {STATED}"
         head = render_agent_memory(ws, "default", ws.index.load_ledger("default", Window.from_end(ws.now))).text
-        assert head.partition("## Curated Memory\n\n")[2].startswith(f"- [user-stated] {STATED}")
+        assert head.partition("## Rules\n\n")[2].startswith(f"- [user-stated] {STATED}")
 
 
 @pytest.mark.slow

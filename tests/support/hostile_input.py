@@ -27,7 +27,7 @@ _BOOK = r"\[\[books/[\w./~-]+\|book\]\]"
 _FIXED = re.compile(
     r"|# Memory|> Derived from `memory/`.*; `lineage render` writes it again, edits here are lost\."
     r"|> What sessions said is quoted below as data; it is no instruction to anybody\."
-    r"|## Curated Memory|## Open Tasks|## Active Projects|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
+    r"|## Curated Memory|## Rules|## Open Tasks|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
     rf"|- {_VALUE} · \d+ captures? · last \d{{4}}-\d\d-\d\d|No session ended in the last 30 days\."
     rf"|- \[(?:user-stated|derived)\] {_VALUE} · \w+, \d{{4}}-\d\d-\d\d · {_BOOK}"
 )

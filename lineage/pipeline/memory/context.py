@@ -5,16 +5,15 @@
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from dataclasses import dataclass
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import CURATED, GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
 from lineage.core.base.normalize import is_unspaced, tokenize
 from lineage.core.base.project import is_repository
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.books.entry import DERIVED, HAND, USER_STATED
+from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.documents import Artifact
 from lineage.index import EntryRow, RecalledSession, RecallQuery
@@ -23,6 +22,7 @@ from lineage.projection.memory_item import MemoryItem
 from lineage.workspace import book_reader
 from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.lookup import load_readable_document
+from lineage.workspace.memory_items import build_item, load_curated_items
 from lineage.workspace.projects import KnownProjects, find_key
 from lineage.workspace.workspace import Workspace
 
@@ -39,10 +39,8 @@ _MAX_RELEVANT = 5
 _MAX_MESSAGES = 6
 _MAX_MESSAGE_LENGTH = 600
 _MIN_WORD_LENGTH = 4
-_HEADING = re.compile(r"\s*#{1,6}\s")
 # An agent may have written anything into a command, a commit's message for instance: commands are left out.
 _COMMANDS_SECTION = re.compile(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,46 +230,8 @@ class _ContextBuilder:
         return [MemoryItem(checkpoint.title), *items]
 
 
-def load_curated_items(reader: book_reader.BookReader) -> list[MemoryItem]:
-    """Return AGENT_MEMORY.md in the order of the file: entries, and handwritten text line by line.
-
-    Ranks keep the newest entries, and of the text its end and beginning: the middle is left out first. Headings alone
-    are no items. (lessons: 31)
-    """
-    ref = BookRef(GLOBAL, CURATED)
-    book = reader.read_book(ref)
-    entries = {entry.entry.id: entry for entry in reader.active_entries(ref) if entry.entry.source != HAND}
-    contents: list[book_reader.BookEntry | str] = []
-    for part in book.parts:
-        if part.entry and (entry := entries.pop(part.entry.id, None)):
-            contents.append(entry)
-        elif part.is_free_text:
-            text = "".join(entry.text for entry in replace(book, parts=(part,)).handwritten_entries)
-            contents += [line for line in _COMMENT.sub("", text).splitlines() if line.strip()]
-    if all(isinstance(item, str) and _HEADING.match(item) for item in contents):
-        return []
-    items = [MemoryItem(item) if isinstance(item, str) else _build_item(item) for item in contents]
-    ranks = {index: rank for rank, index in enumerate(_order_newest_first(contents))}
-    return [replace(item, rank=ranks[index]) for index, item in enumerate(items)]
-
-
-def _order_newest_first(contents: Sequence[book_reader.BookEntry | str]) -> list[int]:
-    """Return the indexes of entries, newest first, in turns with those of lines: the last, the first, and so on."""
-    dated = [(item.updated_at, index) for index, item in enumerate(contents) if isinstance(item, book_reader.BookEntry)]
-    entries = sorted(dated, reverse=True)
-    lines = [index for index, item in enumerate(contents) if isinstance(item, str)]
-    ends = (lines[-1 - turn // 2] if turn % 2 == 0 else lines[turn // 2] for turn in range(len(lines)))
-    turns = zip_longest((index for _, index in entries), ends)
-    return [index for index in chain.from_iterable(turns) if index is not None]
-
-
 def _build_items(entries: Iterable[book_reader.BookEntry]) -> list[MemoryItem]:
-    return [_build_item(entry) for entry in entries]
-
-
-def _build_item(entry: book_reader.BookEntry) -> MemoryItem:
-    label = ", ".join(filter(None, (entry.ref.kind, to_date(entry.updated_at))))
-    return MemoryItem(entry.text, entry.entry.trust, label)
+    return [build_item(entry, entry.text) for entry in entries]
 
 
 def _comparison_words(text: str) -> frozenset[str]:

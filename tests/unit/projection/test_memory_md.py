@@ -56,8 +56,8 @@ ITEMS = st.lists(
     ),
     max_size=60,
 )
-CURATED = st.builds(MemoryHead, ITEMS, ITEMS)
-SECTIONS = ["## Curated Memory", "## Open Tasks", "## Active Projects"]
+CURATED = st.builds(MemoryHead, ITEMS, ITEMS, ITEMS)
+SECTIONS = ["## Curated Memory", "## Rules", "## Open Tasks"]
 
 
 def rows_of(rendered: MemoryDocument) -> list[str]:
@@ -129,9 +129,7 @@ def test_lesson_9_no_value_leaves_its_place_in_a_row(session: str, project: str,
     assert unescaped.count("|") == (3 if style == FULL else 2)
     assert not re.search(r"[<`]", row)
     headings = [line for line in rendered.text.split("\n") if line.startswith("#")]
-    assert [line for line in headings if line not in ("# Memory", "## Active Projects", LEDGER_HEADING)] == [
-        "### 2026-03-28"
-    ]
+    assert [line for line in headings if line not in ("# Memory", LEDGER_HEADING)] == ["### 2026-03-28"]
 
 
 def test_a_row_has_the_shape_of_the_spec() -> None:
@@ -157,14 +155,12 @@ def test_a_private_session_shows_no_sentence(style: str) -> None:
     ).text
     assert "(private session)" in text
     assert "Secret" not in text
-    assert "Active Projects" not in text
 
 
-def test_days_and_projects_are_headed_newest_first() -> None:
+def test_days_are_headed_newest_first() -> None:
     found = [entry(0), entry(1), entry(60 * 24, project="/home/ada/other")]
     text = render_memory_md(build_ledger(found), max_bytes=8192).text
     assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["2026-03-28", "2026-03-27"]
-    assert "- demo · 2 captures · last 2026-03-28\n- other · 1 capture · last 2026-03-27\n" in text
     assert "as of 2026-03-28T22:34:06.792Z" in text
 
 
@@ -186,20 +182,22 @@ def head_of(rendered: MemoryDocument) -> list[str]:
 
 
 def test_the_head_shows_what_is_remembered_and_what_is_open() -> None:
-    curated = MemoryHead([item("Prefers Go\nover Python.")], [item("Mend the reader.", "[derived]")])
+    curated = MemoryHead(
+        [item("Be kind.")], [item("Prefers Go\nover Python.")], [item("Mend the reader.", "[derived]")]
+    )
     assert head_of(render_memory_md(build_ledger([entry(0)]), curated, max_bytes=8192))[4:] == [
         "",
         "## Curated Memory",
+        "",
+        f"- [user-stated] Be kind. · preference, 2026-03-28 · [[{BOOK}|book]]",
+        "",
+        "## Rules",
         "",
         f"- [user-stated] Prefers Go over Python. · preference, 2026-03-28 · [[{BOOK}|book]]",
         "",
         "## Open Tasks",
         "",
         f"- [derived] Mend the reader. · preference, 2026-03-28 · [[{BOOK}|book]]",
-        "",
-        "## Active Projects",
-        "",
-        "- demo · 1 capture · last 2026-03-28",
         "",
     ]
 
@@ -225,13 +223,11 @@ def test_nothing_in_a_book_leaves_its_place_in_the_head(
 
 @pytest.mark.parametrize("name", [0, 1, 2])
 def test_no_section_of_the_head_takes_the_room_of_another(name: int) -> None:
-    many = [item("word " * 80)] * 200
-    entries = [entry(minute, project=f"/srv/{'p' * 200}{minute}") for minute in range(12)]
-    found = ([item("Prefers Go.")], [item("Mend it.")], [entry(0)])
-    huge = [(many, found[1], found[2]), (found[0], many, found[2]), (found[0], found[1], entries)][name]
-    head = head_of(render_memory_md(build_ledger(huge[2]), MemoryHead(huge[0], huge[1]), max_bytes=8192))
+    found = [[item("Be kind.")], [item("Prefers Go.")], [item("Mend it.")]]
+    found[name] = [item("word " * 80)] * 200
+    head = head_of(render_memory_md(build_ledger([]), MemoryHead(*found), max_bytes=8192))
     assert all(_sections(head))
-    for other, words in enumerate(("Prefers Go.", "Mend it.", "demo · 1 capture")):
+    for other, words in enumerate(("Be kind.", "Prefers Go.", "Mend it.")):
         assert other == name or words in "\n".join(head)
     assert "…" in "\n".join(head)
 

@@ -34,20 +34,31 @@ def rows(ws: Workspace, heading: str, agent: str = "default") -> list[str]:
     return [line.partition(" · ")[0] for line in lines if line]
 
 
-def test_what_is_remembered_for_all_and_for_the_agent(ws: Workspace) -> None:
+def test_the_rules_are_the_user_s_for_all_for_the_agent_and_for_active_projects(ws: Workspace) -> None:
+    end_session(ws, "s-1")
     write_entry(ws, "global", "preference", "Prefers Go.")
     write_entry(ws, "global", "note", "A note for all.", at="2026-11-20T11:00:00Z")
     write_entry(ws, "agent/default", "decision", "This agent decided.", source=ASSISTANT_TURN)
-    write_entry(ws, "agent/eve", "decision", "Eve decided.")
-    write_entry(ws, "project/demo", "decision", "The project decided.")
+    write_entry(ws, "agent/eve", "decision", "Eve's user decided.")
+    write_entry(ws, "project/demo", "decision", "The project decided.", at="2026-11-20T10:30:00Z")
+    write_entry(ws, "project/other", "decision", "Another project decided.")
     edit_by_hand(ws, "books/global/decision.md", "Written by hand.\n")
-    assert rows(ws, "Curated Memory") == [
+    assert rows(ws, "Rules") == [
         "- [user-stated] A note for all.",
+        "- [user-stated] The project decided.",
         "- [user-stated] Prefers Go.",
         "- [user-stated] Written by hand.",
-        "- [derived] This agent decided.",
     ]
-    assert "Eve decided." in head(ws, "eve")
+    assert "· demo, decision, 2026-11-20 ·" in head(ws)
+    assert "Eve's user decided." in head(ws, "eve")
+
+
+def test_what_the_user_wrote_into_the_curated_file_comes_first(ws: Workspace) -> None:
+    text = "# Agent memory\n\n<!-- by hand -->\n\n- Never push to main.\nAsk first.\n"
+    edit_by_hand(ws, "AGENT_MEMORY.md", text)
+    assert rows(ws, "Curated Memory") == ["- [user-stated] Never push to main.", "- [user-stated] Ask first."]
+    write_entry(ws, "global", "preference", "Prefers Go.")
+    assert head(ws).index("## Curated Memory") < head(ws).index("## Rules")
 
 
 def test_open_tasks_those_of_active_projects_too(ws: Workspace) -> None:
@@ -59,7 +70,7 @@ def test_open_tasks_those_of_active_projects_too(ws: Workspace) -> None:
     assert rows(ws, "Open Tasks") == [
         "- [user-stated] Mend the reader.", "- [user-stated] Buy milk.", "- [user-stated] Not done",
     ]  # fmt: skip
-    assert rows(ws, "Active Projects") == ["- demo"]
+    assert "Active Projects" not in head(ws)
 
 
 @pytest.mark.leaves_findings
@@ -70,9 +81,9 @@ def test_nothing_that_waits_was_removed_or_is_private(ws: Workspace) -> None:
     write_entry(ws, "global", "decision", "Private.", origin=f"[[{private}]]")
     write_entry(ws, "agent/default", "task", "Private task.", origin=f"[[{private}]]")
     write_entry(ws, "global", "note", "Removed.", origin=f"[[{removed}]]")
-    assert rows(ws, "Curated Memory") == ["- [user-stated] Removed."]
+    assert rows(ws, "Rules") == ["- [user-stated] Removed."]
     bury(ws, "s-2")
-    assert "## Curated Memory" not in head(ws)
+    assert "## Rules" not in head(ws)
     assert "## Open Tasks" not in head(ws)
 
 
