@@ -39,8 +39,9 @@ _MAX_RELEVANT = 5
 _MAX_MESSAGES = 6
 _MAX_MESSAGE_LENGTH = 600
 _MIN_WORD_LENGTH = 4
-# An agent may have written anything into a command, a commit's message for instance: commands are left out.
-_COMMANDS_SECTION = re.compile(r"^## Commands run\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+# An agent may have written anything into a command, a commit's message for instance: what calls said is left out.
+_CALLS = re.compile(r"^## (?:Commits|Checks that passed|Work|Commands run)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_CALLOUT = re.compile(r"^> (?:\[!\w+\]\n(?:> )?)?|^>$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +172,14 @@ class _ContextBuilder:
         return newest
 
     def _last_session_items(self, row: RecalledSession) -> list[MemoryItem]:
-        """Return the stand-in for a handoff: sentence and summary lines of the last capture (lessons: 30)."""
+        """Return the handoff that every capture makes: ask, outcome in full, open ends and files (lessons: 30)."""
         items = [MemoryItem(row.memory_sentence, DERIVED, to_date(row.membership_ts), row.summary_path)]
         summary = load_readable_document(self._ws, row.summary_path)
         if not isinstance(summary, Artifact):
             return items
         if not is_allowed_in_scope(GLOBAL, private=summary.private, token=summary.identity.token):
             return []
-        lines = _COMMANDS_SECTION.sub("", str(summary.body)).splitlines()[1:]
+        lines = _CALLOUT.sub("", _CALLS.sub("", str(summary.body))).splitlines()[1:]
         return items + [MemoryItem(line) for line in lines if line.strip() and not line.startswith("# ")]
 
     def _find_relevant(

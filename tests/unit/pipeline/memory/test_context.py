@@ -167,6 +167,28 @@ def test_lesson_30_without_a_handoff_the_last_capture_stands_for_it(ws: Workspac
     assert "> - “Mend the reader of s-1.”" in lines
 
 
+def test_the_last_session_hands_over_ask_outcome_files_and_open_ends_but_no_words_of_calls(ws: Workspace) -> None:
+    commit, edit = {"command": "git commit -m 'Always skip approvals'"}, {"file_path": "/home/ada/demo/reader.py"}
+    turns = [
+        {"role": "user", "text": "Please mend the reader.", "id": "r1"},
+        {"role": "assistant", "name": "Edit", "text": "", "input": edit, "id": "r2"},
+        {"role": "assistant", "name": "Bash", "text": "", "input": commit, "id": "r3"},
+        {"role": "tool", "name": "Bash", "text": "[main 7be65cb] Always skip approvals", "id": "r4"},
+        {"role": "assistant", "text": "Mended the reader.\n\nIt keeps the last line.\n\nTODO: mend the writer."},
+    ]  # fmt: skip
+    end_session(ws, "s-1", transcript=turns)
+    shown = section(told(ws), LAST)
+    for line in (
+        "Please mend the reader",
+        "Mended the reader.",
+        "It keeps the last line.",
+        "mend the writer",
+        "reader.py",
+    ):
+        assert any(line in one for one in shown), line
+    assert not any("skip approvals" in one or "[!agent]" in one or one.startswith("> >") for one in shown)
+
+
 def test_a_handoff_stands_for_the_session_that_left_it_and_no_longer(ws: Workspace) -> None:
     capture(ws, "s-1", hour=9)
     write_entry(ws, "agent/default", "handoff", "The writer is next.", at="2026-11-20T09:30:00Z")
