@@ -8,6 +8,7 @@ for tools, for tags, for the private session, or for what a capture later than t
 unjudged texts.
 """
 
+import json
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.scenarios.test_poison_echoes import HERE, LANGUAGES, POISON, build_result, capture, say
+from tests.support.commands import LineageCommand
 from tests.support.dead_processes import CrashPoint, copy_workspace, list_mutating_calls, run_until_crash
 from tests.support.workspace import at_time, build_end_request, open_test_workspace, read_store
 
@@ -158,7 +160,7 @@ def test_a_tag_is_judged_like_the_text(ws: Workspace) -> None:
     poison = POISON["en"][:80].rsplit(" ", 1)[0]
     memorize(ws, tags=(poison,))
     capture(ws, build_session(build_result(POISON["en"], 3_000)), 0)
-    assert poison not in list_seen(ws)
+    assert read_entries(ws, BOOK) == []
 
 
 @pytest.mark.parametrize("is_reindexed", [False, True])
@@ -264,6 +266,24 @@ def test_a_capture_that_dies_anywhere_leaves_it_once(tmp_path: Path) -> None:
                 number - 1
             ]
         shutil.rmtree(root)
+
+
+def test_from_the_command_line_to_the_book(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command inside a harness, the harness's transcript of it, and what another session is told."""
+    lineage("init")
+    given = ("--kind", "decision", "--project", HERE, TEXT)
+    with monkeypatch.context() as inside:
+        inside.setenv("CLAUDE_CODE_SESSION_ID", "s")
+        assert lineage("remember", *given).out.startswith("waits: ")
+        assert lineage("book", "edit", lineage("remember", *given, "--json").json["id"], "Anything.").code == 1
+    context = ("context", "--project", HERE)
+    assert (TEXT in lineage(*context, "--session", "s").out, TEXT in lineage(*context).out) == (True, False)
+    path = lineage.root.parent / "s.json"
+    path.write_text(json.dumps(build_session()))
+    end = ("session-end", "--harness", "generic", "--session-id", "s", "--transcript-path", str(path))
+    assert lineage(*end, "--project", HERE).code == 0
+    (line,) = (line for line in lineage(*context).out.splitlines() if TEXT in line)
+    assert "[derived]" in line
 
 
 def test_another_capture_of_the_same_session_finds_nothing_to_do(ws: Workspace) -> None:
