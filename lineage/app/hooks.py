@@ -22,6 +22,7 @@ from lineage.installing import (
     read_record,
     read_status,
 )
+from lineage.installing.status import HARMLESS_HINT
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,17 @@ def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStat
     """Return the status of the named harnesses, or of all with hooks."""
     machine = detect_machine()
     return [read_status(machine, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
+
+
+def summarize_hooks(root: Path) -> dict[str, str]:
+    """Return the state of the hooks of each harness on this machine, with the kinds of what keeps them from working."""
+    return {
+        status.harness: ", ".join(
+            dict.fromkeys([status.state, *(one.kind for one in status.findings if one.mend != HARMLESS_HINT)])
+        )
+        for status in read_statuses(root, "default", ())
+        if status.present
+    }
 
 
 def _build_commands(root: Path, agent: str, names: Sequence[str]) -> list[HookCommand]:

@@ -175,7 +175,8 @@ def doctor(root: Path, as_json: bool) -> int:
         last = report.events.get(status.harness)
         print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
     if not report.on_path:
-        print_text("`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it")
+        what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
+        print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
     for finding in report.findings:
         print_text(f"{finding.where}: {finding.what} → {finding.mend}")
     for waiting in report.waiting:

@@ -5,6 +5,7 @@ from typing import Any
 
 from lineage.app.databases import describe_index
 from lineage.app.documents import detect_machine, open_documents
+from lineage.app.hooks import summarize_hooks
 from lineage.app.locations import format_location
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
@@ -42,6 +43,7 @@ def command(root: Path, as_json: bool) -> int:
     rules = load_workspace_rules(root)
     rule_lists = {"unusable_rules": list(rules.unusable), "kept_rules": list(rules.kept)}
     state = {"workspace": format_location(root), "index": describe_index(), **status, **rule_lists}
+    state["hooks"] = summarize_hooks(root)
     return print_result(state, lambda: _print_status(state), as_json=as_json)
 
 
@@ -69,6 +71,10 @@ def _print_status(state: dict[str, Any]) -> None:
         print_text(f"  allowed: {value}")
     print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
+    if state["hooks"]:
+        print_text(
+            f"hooks      {'; '.join(f'{name} {what}' for name, what in state['hooks'].items())} → lineage doctor"
+        )
     if state["unshown"]:
         print_text(f"not shown  {state['unshown']}")
     print_text(f"counted    {_format_numbers(state['counters'])}")

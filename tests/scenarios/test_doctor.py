@@ -259,6 +259,21 @@ def test_hooks_that_nobody_approved_are_a_finding_unless_they_are_run(lineage: L
     assert "Stop" not in done.out.partition("never run")[2]
 
 
+def test_status_names_the_hooks_and_a_program_that_is_not_on_path_has_its_line(
+    lineage: LineageCommand, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "\nhooks " not in lineage("status").out
+    for name in (".codex", ".gemini"):
+        (home / name).mkdir()
+    lineage("hooks", "install", "codex")
+    done = lineage("status")
+    assert "hooks      codex installed, untrusted; gemini not installed → lineage doctor" in done.out.splitlines()
+    assert lineage("status", "--json").json["hooks"] == {"codex": "installed, untrusted", "gemini": "not installed"}
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "` is not on PATH: " in lineage("doctor").out
+    assert ':$PATH"' in lineage("doctor").out
+
+
 def test_a_harness_of_a_version_that_cannot_be_read_is_a_finding(lineage: LineageCommand, home: Path) -> None:
     path = keep_openclaw_session(home)
     path.write_bytes(b"another format")
