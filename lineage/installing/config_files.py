@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage import file_swap
-from lineage.errors import InvalidInput, LineageError, WorkspaceError
+from lineage.errors import InvalidInput, LineageError, WorkspaceError, describe_os_error
 from lineage.installing.jsonc import parse_jsonc
 
 try:
@@ -256,7 +256,7 @@ def _translate_os_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         hint = f"look at the rights of {path.parent}, then run the command again"
-        raise WorkspaceError(f"{path}: {error.strerror or error}", hint=hint) from error
+        raise describe_os_error(str(path), error, hint) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,23 @@ def test_a_removal_needs_no_space_and_its_receipt_is_true(lineage: LineageComman
         assert "1 capture" in lineage("status").out
 
 
+def test_a_harness_s_settings_stay_as_they_are(
+    lineage: LineageCommand, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(disk / "home"))
+    settings = disk / "home" / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"mine": 1}\n')
+    fill(disk, 0)
+    ran = lineage("hooks", "install", "claude-code")
+    assert (ran.code, "the disk is full" in ran.err, "rights" in ran.err) == (1, True, False), ran
+    assert settings.read_text() == '{"mine": 1}\n'
+    assert list(settings.parent.iterdir()) == [settings]
+    (disk / "ballast").unlink()
+    assert lineage("hooks", "install", "claude-code").code == 0
+    assert "lineage" in settings.read_text()
+
+
 def test_a_hook_without_space_leaves_its_harness_alone(
     lineage: LineageCommand, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from lineage.core.format.sentence import strip_markup
 from lineage.core.format.turns import SYSTEM, USER, InputPart, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import sanitize_parts
-from lineage.errors import InvalidInput, WorkspaceError
+from lineage.errors import InvalidInput, describe_os_error
 from lineage.harness import generic, load_adapter, validate_harness
 from lineage.projects import find_subfolder
 from lineage.workspace.paths import expand_home
@@ -200,10 +200,7 @@ class TurnsOnDisk(LazySequence[Turn]):
                 self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(_to_plain(turn))))
             self._file.flush()
         except OSError as error:
-            raise WorkspaceError(
-                f"cannot set a long transcript aside: {error.strerror or error}",
-                hint="free some space and run the command again; nothing was written",
-            ) from error
+            raise describe_os_error("cannot set a long transcript aside", error) from error
 
     def __len__(self) -> int:
         return len(self._ends) - 1
