@@ -1,7 +1,8 @@
 """From the words of a query to an FTS5 expression: every word is quoted, so no typed text is syntax.
 
 FTS5 scores every row that matches, so common words are slow. In a large index a row has to hold a rare word, or two
-less rare ones, to be scored at all: the results are much the same in a fraction of the time. (design: df budget)
+less rare ones, to be scored at all: the results are much the same in a fraction of the time. Which rows these are says
+an expression of its own: FTS5 counts a word as often as it stands in the expression that it scores. (design: df budget)
 """
 
 from collections.abc import Iterable, Sequence
@@ -79,14 +80,14 @@ def build_match_expression(text: str) -> str | None:
     return " OR ".join(map(quote, extract_words(text))) or None
 
 
-def build_pruned_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RANKING) -> str:
-    """Return the expression of the rows to score.
+def build_choosing_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RANKING) -> str:
+    """Return the expression of the rows to score, "" for all with any of the words but ubiquitous ones.
 
-    Rare words match by themselves; of the less rare ones a row needs two. All words but the ubiquitous ones count.
+    Rare words match by themselves; of the less rare ones a row needs two.
 
-    >>> (build_pruned_expression([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d",
-    ... '"d"', 24001)]))
-    '("a" OR ("b" AND "c")) AND ("a" OR "b" OR "c" OR "d")'
+    >>> build_choosing_expression([Term("a", '"a"', 5), Term("b", '"b"', 9000), Term("c", '"c"', 24000), Term("d",
+    ... '"d"', 24001)])
+    '"a" OR ("b" AND "c")'
     """
     ordered = sorted(terms, key=lambda term: term.rows)
     words = [term.expression for term in without_ubiquitous(ordered)]
@@ -96,7 +97,7 @@ def build_pruned_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RA
     paired = choosing[len(rare) :][:_MAX_PAIRED]
     pairs = [f"({word} AND {join_or(paired[place + 1 :])})" for place, word in enumerate(paired[:-1])]
     rows = [*rare, *pairs] or paired
-    return f"({' OR '.join(rows)}) AND {join_or(words)}" if rows != words else " OR ".join(rows)
+    return " OR ".join(rows) if rows != words else ""
 
 
 def without_ubiquitous(terms: Sequence[Term]) -> Sequence[Term]:

@@ -106,6 +106,8 @@ _SELECT_MATCHES = f"""
     select rowid as id, rank * {KIND_WEIGHT.format("rowid", ":tools")} as rank
     from search where search match :words and rank match :weights
 """
+# With the plus SQLite doesn't ask FTS5 for each of these rows. Ranks are computed of the rows that are left.
+_CHOSEN = " and +rowid in (select rowid from search where search match :choosing)"
 SELECT_ALL = f"""
     select id * {MAX_PASSAGES} as id, cast(0.0 as double precision) as rank
     from artifacts where source_kind != 'manifest'
@@ -154,11 +156,12 @@ class TextSearchEngine(Vocabulary, Protocol):
     """Full text of an index, and its words."""
 
     def rank_rows(
-        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
+        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int, choosing: str = ""
     ) -> list[RankedRow]:
         """Return the visible rows among the best `limit` matches (`NO_LIMIT`: all), and equals of the last, best first.
 
-        For a query without words, return all rows that pass its filters.
+        For a query without words, return all rows that pass its filters. Where `choosing` is no empty expression, only
+        rows that match it are scored.
         """
 
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
@@ -188,19 +191,22 @@ def search(
     full = fts_query.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
     if not full and (query.words or query.phrases):
         return []
-    first, marked = full, [full] if full else []
+    first, choosing, marked = full, "", [full] if full else []
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
-        pruned = fts_query.build_pruned_expression(terms, ranking)
-        first = fts_query.restrict_expression(pruned, (), query.excluded_words)
+        kept = _join_terms(fts_query.without_ubiquitous(terms))
+        first = fts_query.restrict_expression(kept, (), query.excluded_words)
+        choosing = fts_query.build_choosing_expression(terms, ranking)
         # A snippet with common words takes three times as long as one with rare words, which show more.
         rare = [term for term in terms if term.rows <= ranking.budget]
-        marked = [_join_terms(rare)] * bool(rare) + [_join_terms(fts_query.without_ubiquitous(terms))]
+        marked = [_join_terms(rare)] * bool(rare) + [kept]
     rank = partial(engine.rank_rows, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     row_limit = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)
-    results = _group_results(rank(first, row_limit), decay)
-    # Too few results may mean that the pruned expression, or the limit of rows, left some out.
-    if len(results) < limit and (first != full or not terms or sum(term.rows for term in terms) > row_limit):
+    results = _group_results(rank(first, row_limit, choosing), decay)
+    # Too few results may mean that the choice of rows, or their limit, left some out.
+    if len(results) < limit and (
+        choosing or first != full or not terms or sum(term.rows for term in terms) > row_limit
+    ):
         results, marked = _group_results(rank(full, NO_LIMIT), decay), [full] if full else []
     if not by_passage and len(terms) > 1:
         results[:_COVERED_RESULTS] = _favor_coverage(engine, terms, results[:_COVERED_RESULTS], ranking.coverage)
@@ -261,11 +267,11 @@ class SqliteTextSearch(SqliteVocabulary):
     """Full text in SQLite's FTS5 table."""
 
     def rank_rows(
-        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
+        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int, choosing: str = ""
     ) -> list[RankedRow]:
         """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         sql = SELECT_RANKED.format(
-            found=_SELECT_MATCHES if expression else SELECT_ALL,
+            found=_SELECT_MATCHES + _CHOSEN * bool(choosing) if expression else SELECT_ALL,
             passages=MAX_PASSAGES,
             artifacts=filter_sql.build_artifact_condition(query.filters),
             entries=filter_sql.build_entry_condition(query.filters),
@@ -273,6 +279,7 @@ class SqliteTextSearch(SqliteVocabulary):
         values = {
             **filter_sql.build_values(query.filters, agent_id),
             "words": expression,
+            "choosing": choosing,
             "weights": f"bm25({', '.join(map(str, ranking.weights))})",
             "tools": ranking.tools,
             "most": limit if limit != NO_LIMIT else 1 << 40,

@@ -4,7 +4,7 @@ What each guard rests on:
 - a passage with its turns: `texts_of`; a session once, its passages together: `_results` in index/searching.py.
 - a word without a hit: `_replaced` in index/terms.py. Scripts without spaces: `segmented` in index/texts.py.
 - filters: index/filtering.py. Ties: the order in `_results` and in `_RANKED`.
-- common words: `pruned` in index/query.py; what it leaves out is found where there is room: the second look in `hits`.
+- common words: `build_choosing_expression`; what it leaves out is found where there is room: the second look in `hits`.
 """
 
 import pytest

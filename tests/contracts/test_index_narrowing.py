@@ -1,9 +1,9 @@
 """What narrows a search and a recall, guard by guard, on a real database.
 
-What each guard rests on: `build_entry_condition` and `_STATES` in index/filtering.py; `_LISTED`, `_shown` and
-`_are_many` in
-index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `pruned`, `told_apart` and `quoted` in
-index/query.py; `everywhere` and `_told_apart` in index/terms.py and in index/postgres/searching.py.
+What each guard rests on: `build_entry_condition` and `_STATES` in index/filtering.py; `_LISTED`, `_shown`, `_are_many`
+in index/searching.py; the conditions of `_RECALLED` in index/recalling.py; `build_choosing_expression` and `quote` in
+index/fts_query.py; `told_apart` in index/query.py; `everywhere` and `_told_apart` in index/terms.py and in
+index/postgres/searching.py.
 """
 
 from unittest.mock import patch
@@ -18,7 +18,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.turns import Turn
 from lineage.index import BookFile, BookFiles, Index, RecallQuery
-from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_pruned_expression, quote
+from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_choosing_expression, quote
 from lineage.index.postgres.text_search import PostgresTextSearch
 from lineage.index.text_search import SqliteTextSearch
 from tests.contracts.test_index_books import book, files
@@ -152,21 +152,23 @@ def test_a_phrase_is_there_however_common_its_words_are(index: Index) -> None:
 
 def test_few_rows_are_all_ranked_whatever_the_words_are(engine: str, index: Index) -> None:
     add_to_index(index, *(summary(f"a{number:02d}", "apples pears plums figs", title="") for number in range(9)))
-    asked: list[str] = []
+    asked: list[tuple[str, ...]] = []
     with patch.object(ENGINES[engine], "rank_rows", autospec=True) as ranked:
-        ranked.side_effect = lambda *values: asked.append(values[4]) or []
+        ranked.side_effect = lambda *values: asked.append((values[4], *values[6:])) or []
         for budget in (30, 3):
             index.search("apples pears plums figs", None, limit=1, ranking=Ranking(budget=budget))
     whole = '"apples" OR "pears" OR "plums" OR "figs"'
-    assert asked[0] == asked[-1] == whole
-    assert '("apples" AND ("pears" OR "plums" OR "figs"))' in asked[-2]
+    assert {of_all for of_all, *_ in asked} == {whole}
+    assert asked[0][1:] in ((), ("",))
+    assert asked[-1][1:] == ()
+    assert '("apples" AND ("pears" OR "plums" OR "figs"))' in asked[-2][1]
 
 
-def looked_for(engine: str, index: Index, text: str, ranking: Ranking) -> str:
-    """The expression whose rows are ranked first."""
-    asked: list[str] = []
+def looked_for(engine: str, index: Index, text: str, ranking: Ranking) -> tuple[str, ...]:
+    """The expression that is scored first, and the one that chooses the rows."""
+    asked: list[tuple[str, ...]] = []
     with patch.object(ENGINES[engine], "rank_rows", autospec=True) as ranked:
-        ranked.side_effect = lambda *values: asked.append(values[4]) or []
+        ranked.side_effect = lambda *values: asked.append((values[4], *values[6:])) or []
         index.search(text, None, limit=1, ranking=ranking)
     return asked[0]
 
@@ -175,12 +177,12 @@ def test_a_word_in_half_of_all_rows_chooses_none_and_counts_for_none(engine: str
     texts = [*["apples pears", "apples pears kiwis", "apples pears", "plums"] * 4, "apples plums figs"]
     add_to_index(index, *(summary(f"a{number:02d}", text, title="") for number, text in enumerate(texts)))
     ranking = Ranking(budget=3, common=20)
-    assert looked_for(engine, index, "apples plums figs", ranking) == '("figs") AND ("figs" OR "plums")'
-    assert looked_for(engine, index, "apples pears", ranking) == '(("apples" AND "pears")) AND ("apples" OR "pears")'
+    assert looked_for(engine, index, "apples plums figs", ranking) == ('"plums" OR "figs"', '"figs"')
+    assert looked_for(engine, index, "apples pears", ranking) == ('"apples" OR "pears"', '("apples" AND "pears")')
     common = Ranking(budget=3, common=4)
-    assert looked_for(engine, index, "plums kiwis", common) == '("kiwis") AND ("kiwis" OR "plums")'
+    assert looked_for(engine, index, "plums kiwis", common) == ('"plums" OR "kiwis"', '"kiwis"')
     (hit,) = index.search("apples plums figs", None, limit=1, ranking=ranking)
-    assert (hit.session_id, hit.snippet) == ("a16", "apples \x02plums\x03 \x02figs\x03")
+    assert (hit.session_id, hit.snippet) == ("a16", "apples plums \x02figs\x03")
     (hit,) = index.search("apples", None, limit=1, ranking=ranking)
     assert "\x02apples\x03" in hit.snippet
 
@@ -190,7 +192,7 @@ def test_what_only_old_rows_say_is_not_everywhere_where_a_sample_tells_it(engine
     for number in range(12):
         text = " ".join(word for word, rows in said.items() if number in rows)
         add_to_index(index, summary(f"a{number:02d}", text, title=""))
-    expected = {SQLITE: '("figs") AND ("figs" OR "old")', POSTGRES: '"figs"'}[engine]
+    expected = {SQLITE: ('"old" OR "figs"', '"figs"'), POSTGRES: ('"figs"', "")}[engine]
     assert looked_for(engine, index, "old even figs", Ranking(budget=3, common=20)) == expected
 
 
@@ -207,18 +209,18 @@ def test_the_rows_that_are_looked_at() -> None:
     words = {"a": 4, "b": 6, "c": 50, "d": 60, "e": 900, "everywhere": UBIQUITOUS}
 
     def rows(*names: str) -> str:
-        return build_pruned_expression([Term(name, name, words[name]) for name in names], ranking)
+        return build_choosing_expression([Term(name, name, words[name]) for name in names], ranking)
 
-    assert rows("a", "b") == "a OR b"
-    assert rows("e", "a") == "(a) AND (a OR e)"
-    assert rows("a", "b", "e") == "(a OR b) AND (a OR b OR e)"
-    assert rows("a", "c") == "(a) AND (a OR c)"
-    assert rows("c", "d") == "((c AND d)) AND (c OR d)"
-    assert rows("c", "e") == "(c) AND (c OR e)"
-    assert (rows("c"), rows("e")) == ("c", "e")
-    assert rows("everywhere", "a", "e") == "(a) AND (a OR e)"
-    assert (rows("everywhere", "a"), rows("everywhere")) == ("a", "everywhere")
-    assert rows("d", "c", "a", "e") == "(a OR (c AND d)) AND (a OR c OR d OR e)"
+    assert rows("a", "b") == ""
+    assert rows("e", "a") == "a"
+    assert rows("a", "b", "e") == "a OR b"
+    assert rows("a", "c") == "a"
+    assert rows("c", "d") == "(c AND d)"
+    assert rows("c", "e") == "c"
+    assert (rows("c"), rows("e")) == ("", "")
+    assert rows("everywhere", "a", "e") == "a"
+    assert (rows("everywhere", "a"), rows("everywhere")) == ("", "")
+    assert rows("d", "c", "a", "e") == "a OR (c AND d)"
 
 
 @pytest.mark.parametrize("text", ['a"b', "a\0b", "\udcff", "日本", '""', "*", "a\u200bb"])

@@ -159,13 +159,16 @@ class PostgresTextSearch:
         return statement, values
 
     def rank_rows(
-        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int
+        self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int, choosing: str = ""
     ) -> list[RankedRow]:
         """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         limit = limit if limit != NO_LIMIT else _UNLIMITED
         matches, match_values = SELECT_ALL, dict[str, Any]()
         if expression:
-            matches, match_values = self.build_match_statement(expression, limit, ranking=ranking)
+            where = "terms @@ %(choosing)s::tsquery" if choosing else "true"
+            matches, match_values = self.build_match_statement(expression, limit, where, ranking)
+            if choosing:
+                (match_values["choosing"],) = self.tokenizer.build_queries([choosing])
         statement = SELECT_RANKED.format(
             found="{found}",
             passages=MAX_PASSAGES,
