@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from lineage.app.request_model import check_request
-from lineage.core.base.book_paths import BookRef
+from lineage.core.base.book_paths import CURATED, BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
@@ -206,7 +206,7 @@ def remember(call: ToolCall) -> str:
     """Write one entry."""
     memo = Memo(
         text=call["text"],
-        kind=call["kind"],
+        kind=CURATED if call["curated"] else call["kind"],
         scope=call.access.check_writable_scope(call["scope"]),
         agent_id=call.access.agent_id,
         project=call["project"],

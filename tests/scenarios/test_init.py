@@ -6,6 +6,7 @@ little, `_claim_ledger` looks at nothing, and when the answer to a conflict is a
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -230,3 +231,16 @@ def test_a_folder_needs_a_vault_that_is_no_workspace(tmp_path: Path, capsys: pyt
     assert (done.code, "no vault" in done.err, lineage.root.exists()) == (1, True, False)
     lineage("init")
     assert (lineage("init", "--folder", "inner").code, (lineage.root / "inner").exists()) == (1, False)
+
+
+def test_the_skill_has_the_form_of_agent_skills_and_names_commands_that_there_are(lineage: LineageCommand) -> None:
+    skill = find_template() / "integrations/claude-code/skills/lineage/SKILL.md"
+    head, _, text = skill.read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
+    name, description = re.fullmatch(r"name: (.*)\ndescription: (.*)", head).groups()  # type: ignore[union-attr]
+    assert name == skill.parent.name
+    assert len(description) <= 1024
+    used = re.findall(r"`lineage ([a-z-]+)([^`]*)`", text)
+    assert {command for command, _ in used} >= {"search", "show", "remember"}
+    for command, words in used:
+        shown = lineage(command, "--help").out
+        assert [option for option in re.findall(r"--[a-z]+", words) if f"{option} " not in shown] == []

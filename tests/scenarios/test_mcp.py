@@ -146,6 +146,16 @@ def capture_calls(vault: LineageCommand, path: Path, *calls: dict[str, Any]) -> 
     assert vault("session-end", *given, "--project", PROJECT).code == 0
 
 
+def test_what_an_agent_would_add_to_the_curated_file_waits_for_the_user(
+    vault: LineageCommand, agent: AgentClient
+) -> None:
+    before = (vault.root / "AGENT_MEMORY.md").read_bytes()
+    assert not agent("remember", text="Ask before a dependency is added.", curated=True).is_error
+    assert (vault.root / "AGENT_MEMORY.md").read_bytes() == before
+    (entry,) = vault("book", "show", "global", "curated", "--pending", "--json").json["entries"]
+    assert (entry["text"], entry["trust"]) == ("Ask before a dependency is added.", "[derived]")
+
+
 def test_what_an_agent_remembers_is_derived_and_found_again(
     vault: LineageCommand, agent: AgentClient, tmp_path: Path
 ) -> None:
