@@ -57,6 +57,7 @@ def build_embedding(settings: EmbeddingSettings) -> EmbeddingModel | None:
         return None
     return EmbeddingModel(
         build_embedder(settings, os.environ),
+        query_prefix=settings.query_prefix,
         batch_size=settings.batch,
         max_passages=settings.passages_per_run,
         max_seconds=settings.seconds_per_run,

@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "Print a session: title, outcome and its newest summary, another of its files, or some of its turns.",
     "open": "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.",
     "search": "Find sessions and entries of books by any word of the query, best first, one result per session.",
+    "embed": "Make a vector for every passage that has none yet, for search by meaning.",
     "context": "Print what a new session is told of earlier ones, within a budget for all of it.",
     "verify": "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
     "recover": "Finish what a crash left unfinished, from the files alone; again changes nothing.",

@@ -24,8 +24,6 @@ from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_scope
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.search.embeddings import EmbedResult, embed_pending
-from lineage.pipeline.search.search import require_semantic
 from lineage.store.modes import set_modes
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.workspace import Workspace
@@ -124,7 +122,6 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 @click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
 @click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
 @click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
-@click.option("--embed", "embeds", is_flag=True, help="Then embed every passage that has no vector yet.")
 def reindex_command(
     root: Path,
     yes: bool,
@@ -132,7 +129,6 @@ def reindex_command(
     recent: bool,
     agent: str | None,
     project: str | None,
-    embeds: bool,
     as_json: bool,
 ) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
@@ -150,18 +146,9 @@ def reindex_command(
     scope = ReindexScope(validate_agent_id(agent) if agent else None, project)
     if recent and scope != ReindexScope():
         raise InvalidInput("--recent lists what came lately, of all agents", hint="leave it out, or the scope")
-    if embeds:  # a missing model fails before the reindex, not after it
-        run_in_workspace(root, require_semantic, needs_index=False)
     reindex_all = partial(_reindex, yes=yes, jobs=jobs, recent=recent, scope=scope)
     report = run_in_workspace(root, reindex_all, needs_index=False, in_place=True)
-    embedded = run_in_workspace(root, _embed, in_place=True) if embeds else None
-    if as_json:
-        print_json({**_reindex_as_json(report), **({"vectors": embedded} if embedded else {})})
-        return 1 if embedded and embedded.failed else 0
-    _print_reindex(report)
-    if embedded:
-        _print_embedded(embedded)
-    return 1 if embedded and embedded.failed else 0
+    return print_result(_reindex_as_json(report), lambda: _print_reindex(report), as_json=as_json)
 
 
 def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool, scope: ReindexScope) -> ReindexReport:
@@ -173,11 +160,6 @@ def _reindex(ws: Workspace, *, yes: bool, jobs: int | None, recent: bool, scope:
             report = run(ws, confirmed=yes, progress=progress, executor=pool.pool)
     finish_pending(ws)  # after the reindex: unfinished jobs then find complete rows
     return report
-
-
-def _embed(ws: Workspace) -> EmbedResult:
-    with show_progress("embed") as progress:
-        return embed_pending(ws, progress=progress)  # without a bound: the user waits for it
 
 
 def _reindex_as_json(report: ReindexReport) -> dict[str, Any]:
@@ -211,13 +193,6 @@ def _print_reindex(report: ReindexReport) -> None:
         print_text(f"of a removed session, ignored: {path}")
     if report.problems or report.broken:
         print_text("`lineage verify` names the command that mends each")
-
-
-def _print_embedded(result: EmbedResult) -> None:
-    dropped = f", {pluralize(result.dropped, 'vector')} dropped" if result.dropped else ""
-    print_text(f"{pluralize(result.embedded, 'passage')} embedded, {result.reused} had a vector{dropped}")
-    if result.failed:
-        print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")
 
 
 @options.command("upgrade")

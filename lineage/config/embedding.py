@@ -26,7 +26,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class EmbeddingSettings:
     """The embedding model of this machine.
 
-    `local`: `model` is a folder with a BERT model, "" for the installed package that carries one. `openai`: any
+    `local`: `model` is a folder with a sentence model, "" for the installed package that carries one. `query_prefix`
+    stands before every query, as models ask that know queries from passages. `openai`: any
     endpoint with OpenAI's protocol. `url` ends with `/v1`, `model` is the endpoint's name for it, and the key comes
     from the environment variable `key_variable`, else from `key`. `batch` is the number of passages of one call; the
     last two limit one run of a worker.
@@ -34,6 +35,7 @@ class EmbeddingSettings:
 
     provider: str = NONE
     model: str = ""
+    query_prefix: str = ""
     url: str = ""
     key_variable: str = ""
     key: str = field(default="", repr=False)

@@ -1,6 +1,6 @@
-"""Embedding as a person meets it: the machine's configuration, `reindex --embed`, `search --mode`, `status`, `work`.
+"""Embedding as a person meets it: the machine's configuration, `embed`, `search --mode`, `status`, `work`.
 
-Fails where a key is printed, where `reindex --embed` hides that it ended early, where a note gets onto stdout, where
+Fails where a key is printed, where `embed` hides that it ended early, where a note gets onto stdout, where
 the worker's bounds are not asked, and where it embeds while a signal waits.
 """
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from lineage.documents import HookQueue
+from lineage.pipeline.search.embeddings import embed_pending
 from lineage.store import LocalStore
 from tests.support.commands import LineageCommand, run_process
-from tests.support.embedding_server import EmbeddingServer, run_embedding_server
+from tests.support.embedding_server import EmbeddingServer, open_embedding_workspace, run_embedding_server
 from tests.support.web_client import serve_workspace as page
 from tests.support.workspace import make_turns
 
@@ -49,11 +50,11 @@ def test_from_configuration_to_results(lineage: LineageCommand, configured: Path
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     before = lineage("search", "vessel")
     assert (before.code, before.err.count("note: ")) == (0, 1)
-    assert "reindex --embed" in before.err
+    assert "run `lineage embed`" in before.err
     assert "note" not in before.out
-    done = lineage("reindex", "--embed", "--json")
-    assert done.json["vectors"]["embedded"] > 0
-    assert done.json["vectors"]["left"] == 0
+    done = lineage("embed", "--json")
+    assert done.json["embedded"] > 0
+    assert done.json["left"] == 0
     found = lineage("search", "vessel", "--json")
     assert (found.json["mode"], found.json["results"][0]["session_id"], "notes" in found.json) == (
         "hybrid",
@@ -70,6 +71,37 @@ def test_from_configuration_to_results(lineage: LineageCommand, configured: Path
     assert KEY not in shown + json.dumps(state)
 
 
+def test_a_prefix_stands_before_what_is_asked_and_nowhere_else(
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer
+) -> None:
+    configured.write_text(configured.read_text() + 'query_prefix = "query: "\n')
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    assert lineage("embed").code == 0
+    assert lineage("search", "vessel").code == 0
+    assert [text for text in served.texts if "query: " in text] == [served.texts[-1]] == ["query: vessel"]
+
+
+def test_embedding_goes_on_where_it_was_cut_off_and_counts_passages(
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer
+) -> None:
+    """Fails if a cut loses what was stored, or if progress counts files."""
+    configured.write_text(configured.read_text() + "batch = 1\n")
+    for number in range(3):
+        talk(lineage, f"s-{number}", f"Where is boat {number} moored?", f"At pier {number}.")
+
+    def fail_third(_: object) -> None:
+        served.response = (lambda: (500, b"", {})) if served.calls == 3 else None
+
+    served.on_request = fail_third
+    assert lineage("embed", "--json").json["embedded"] == 2
+    seen: list[tuple[int, int]] = []
+    with open_embedding_workspace(lineage.root, served, name="m-1", batch=1) as ws:
+        done = embed_pending(ws, progress=lambda *counts: seen.append(counts))
+    assert done.embedded == len(set(served.texts[3:])) == len(served.texts[3:])
+    assert (seen[-1][0], done.left) == (seen[-1][1], 0)
+    assert [one for one, _ in seen] == list(range(1, len(seen) + 1))
+
+
 def test_the_page_says_what_the_model_could_not_do(lineage: LineageCommand, configured: Path) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     with page(lineage.root) as client:
@@ -84,7 +116,7 @@ def test_a_key_from_the_environment_goes_first(
     configured.write_text(configured.read_text() + 'key_variable = "HARBOUR_KEY"\n')
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     monkeypatch.setenv("HARBOUR_KEY", "another-key")
-    assert lineage("reindex", "--embed").code == 0
+    assert lineage("embed").code == 0
     assert set(served.keys) == {"Bearer another-key"}
 
 
@@ -92,10 +124,10 @@ def test_a_failing_endpoint_fails_the_command_that_is_for_it_alone(
     lineage: LineageCommand, configured: Path, served: EmbeddingServer
 ) -> None:
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
-    assert lineage("reindex", "--embed").code == 0
+    assert lineage("embed").code == 0
     served.response = lambda: (401, KEY.encode(), {})
     talk(lineage, "s-2", "Where is the cat?", "On the boat.")
-    done = lineage("reindex", "--embed")
+    done = lineage("embed")
     assert (done.code, "ended early: HTTP 401" in done.out) == (1, True)
     found = lineage("search", "boat", "--json")
     assert (found.code, found.json["mode"], len(found.json["notes"])) == (0, "lexical", 1)
@@ -105,7 +137,7 @@ def test_a_failing_endpoint_fails_the_command_that_is_for_it_alone(
 
 def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: LineageCommand) -> None:
     lineage.end_sample()
-    for arguments in (("search", "boat", "--mode", "hybrid"), ("reindex", "--embed")):
+    for arguments in (("search", "boat", "--mode", "hybrid"), ("embed",)):
         done = lineage(*arguments)
         assert (done.code, "Semantic search" in done.err) == (2, True)
     assert lineage("search", "newline", "--mode", "lexical").code == 0
@@ -118,7 +150,7 @@ def test_a_local_model_that_is_not_there_is_named(lineage: LineageCommand, home:
     lineage.end_sample()
     found = lineage("search", "newline", "--json")
     assert found.json["results"]
-    assert lineage("reindex", "--embed").code == 1
+    assert lineage("embed").code == 1
     assert "no model" in lineage("status").out
 
 

@@ -43,10 +43,12 @@ class Embedder(Protocol):
 class EmbeddingModel:
     """The embedding model of this machine, with the bounds of its work.
 
-    One call of `embedder` embeds `batch_size` texts. A worker's run ends after `max_passages` or `max_seconds`.
+    One call of `embedder` embeds `batch_size` texts; `query_prefix` stands before what is asked. A worker's run ends
+    after `max_passages` or `max_seconds`.
     """
 
     embedder: Embedder
+    query_prefix: str = ""
     batch_size: int = 32
     max_passages: int = 2_000
     max_seconds: float = 60.0

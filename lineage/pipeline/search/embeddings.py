@@ -29,7 +29,7 @@ NOT_INSTALLED = "not installed"
 
 _LOCK_NAME = "embedding"
 
-Progress = Callable[[int, int], None]  # called with (files done, files pending at the start)
+Progress = Callable[[int, int], None]  # called with (passages done, passages without a vector at the start)
 
 
 @dataclass(slots=True)
@@ -79,6 +79,13 @@ def embed_pending(
     counts = {EMBEDDED: result.embedded, result.failed: int(is_failure)}
     ws.telemetry.count_embeddings(to_date(ws.now), {name: count for name, count in counts.items() if count})
     return result
+
+
+def count_pending(ws: Workspace) -> int:
+    """Return about how many passages have no vector of the configured model. Raises EmbeddingError without one."""
+    if ws.embedding is None or ws.vectors is None:
+        return 0
+    return _EmbeddingRun(ws, ws.embedding, ws.vectors, EmbedResult()).count_pending()
 
 
 def describe_coverage(ws: Workspace) -> dict[str, Any]:
@@ -131,18 +138,24 @@ class _EmbeddingRun:
         if self.vectors.find_missing_modules():
             raise EmbeddingError(NOT_INSTALLED)
         pending, size = self.list_pending(), self.embedding.batch_size
-        self.result.left = len(pending)
+        self.result.left, total = len(pending), self.count_pending() if progress else 0
         for group in self._batches(pending):
             items = [(source, text) for source, texts in group for text in texts]
             for start in range(0, len(items), size):
                 if not should_continue() or (max_passages is not None and self.result.embedded >= max_passages):
                     return
                 self._store(items[start : start + size])
+                done = self.result.embedded + self.result.reused
+                if progress:
+                    progress(done, max(total, done))
             # A file counts as done only after the last of its passages: a run that is cut off finds it pending.
             self.vectors.store(self.embedding.embedder.model, (), [source for source, _ in group], self._is_current)
             self.result.left -= len(group)
-            if progress:
-                progress(len(pending) - self.result.left, len(pending))
+
+    def count_pending(self) -> int:
+        """Return the number of passages without a vector of the model, about: vectors of passages that went count."""
+        known = self.vectors.count_passages() if self._is_ready() else 0
+        return max(0, vector_search.count_embeddable(self.ws.index) - known)
 
     def list_pending(self) -> list[VectorSource]:
         """Return the files with passages without a vector of the model: artifacts, the newest first, then books."""

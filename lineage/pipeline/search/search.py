@@ -26,7 +26,7 @@ MODES = (LEXICAL, SEMANTIC, HYBRID)
 SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single first one
 
 _LOWEST_PLACE = 3  # of what the words find first, while vectors are missing
-_EMBED = "run `lineage reindex --embed`"
+_EMBED = "run `lineage embed`"
 _MIN_RANKED, _RANKED_PER_RESULT = 30, 2  # fusion needs rankings longer than its result
 _FIRST_NEAREST = 400  # filters drop passages: if these leave too few results, all passages are looked at
 _UNLIMITED = 1 << 40
@@ -135,7 +135,7 @@ def _embed_query(ws: Workspace, text: str) -> tuple[Vectors, bytes]:
         raise _SemanticUnavailable("run `pip install 'lineage-memory[semantic]'`")
     if not is_current_model(embedding, vectors):
         raise _SemanticUnavailable(f"the vectors are of another model; {_EMBED}")
-    (query_vector,) = embed_texts(ws, embedding.embedder, [text])
+    (query_vector,) = embed_texts(ws, embedding.embedder, [embedding.query_prefix + text])
     if len(query_vector) != info[1]:
         raise _SemanticUnavailable(f"the vectors are of another length; {_EMBED}")
     return vectors, query_vector

