@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from lineage.cli.main import COMMANDS, cli
 from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand, run_process
+from tests.support.embedding_server import EmbeddingServer, run_embedding_server
 from tests.support.fake_programs import CLAUDE, FakePrograms
 
 README = Path(__file__).parents[2] / "README.md"
@@ -142,10 +144,21 @@ def test_named_agents_have_a_memory_of_their_own(lineage: LineageCommand) -> Non
     assert len(lineage("sessions", "--agent", "all", "--json").json["sessions"]) == 1
 
 
+@pytest.fixture(scope="module")
+def embedding_server() -> Iterator[EmbeddingServer]:
+    with run_embedding_server() as served:
+        yield served
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_examples_in_help_run(
-    lineage: LineageCommand, home: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lineage: LineageCommand,
+    home: Path,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    embedding_server: EmbeddingServer,
 ) -> None:
     (home / "demo").mkdir()
     (home / ".claude" / "projects" / "demo").mkdir(parents=True)
@@ -153,6 +166,10 @@ def test_the_examples_in_help_run(
     lineage.end_sample(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
     FakePrograms(tmp_path / "bin", monkeypatch).add("claude", CLAUDE)
     assert examples(name), f"the help of {name} shows no example"
+    if name == "embed":
+        machine = home / ".config" / "lineage" / "config.toml"
+        machine.parent.mkdir(parents=True)
+        machine.write_text(f'[embedding]\nprovider = "openai"\nurl = "{embedding_server.url}"\nmodel = "m-1"\n')
     for line in examples(name):
         words = [str(SAMPLE) if word == "FILE" else word.replace("~", str(home)) for word in shlex.split(line)]
         assert words[0] == "lineage"
