@@ -83,6 +83,7 @@ COMMANDS = {
     "edit": BookCommand(WORD, lambda ws, entry: books.edit_entry(ws, entry, "It is rebuilt every morning at six.")),
     "done": BookCommand("release notes", books.set_task_done),
     "pin": BookCommand(WORD, books.pin_entry),
+    "pin globally": BookCommand("release notes", lambda ws, entry: books.pin_globally(ws, entry, "decision")),
     "demote": BookCommand(WORD, lambda ws, entry: books.demote_entry(ws, entry, "project/demo"), "moved to another"),
     "forget": BookCommand(WORD, books.forget_entry, "forgotten already"),
     "confirm": BookCommand(

@@ -17,7 +17,7 @@ from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
 from lineage.extraction.candidates import Candidate
 from lineage.harness.detect_caller import Caller
-from lineage.pipeline.memory.books import confirm_entries, forget_entry, load_evidence
+from lineage.pipeline.memory.books import confirm_entries, forget_entry, load_evidence, pin_globally
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.remember import Memo, remember
 from tests.support.books import show_book, write_file
@@ -366,3 +366,19 @@ def test_relearning_says_what_goes_and_comes_and_does_it(vault: LineageCommand) 
     )
     assert vault("book", "relearn", "--json").json["removed"][0]["text"] == "We decided to look at it first."
     assert vault("book", "relearn").out == "1 capture read; entries removed: 0, added: 0\n"
+
+
+def test_pinning_to_global_keeps_the_original_and_asks_for_the_kind(vault: LineageCommand) -> None:
+    with open_test_workspace(vault.root) as ws:
+        own = str(remember(ws, Memo(text="Releases are cut by hand.", kind="lesson", scope="project/demo"), AGENT).id)
+    assert "give `--kind decision`" in vault("book", "pin", own, "--global").err
+    assert "give `--global`" in vault("book", "pin", own, "--kind", "decision").err
+    pinned = vault("book", "pin", own, "--global", "--kind", "preference", "--json").json["entry"]
+    assert (pinned["scope"], pinned["kind"], pinned["trust"]) == ("global", "preference", "[user-stated]")
+    assert pinned["text"] == "Releases are cut by hand."
+    assert own in vault("book", "show", "project/demo", "lesson", "--pending").out
+    assert "is global already" in vault("book", "pin", pinned["id"], "--global", "--kind", "decision").err
+    vault("book", "forget", pinned["id"])
+    assert "forgotten in global" in vault("book", "pin", own, "--global", "--kind", "preference").err
+    with open_test_workspace(vault.root) as ws, pytest.raises(LineageError, match="agent"):
+        pin_globally(ws, own, "decision", AGENT)

@@ -20,6 +20,8 @@ from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, Migratio
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.workspace.paths import expand_home
 
+_GLOBAL_KINDS = ("decision", "preference")
+
 
 def print_entry(place: books.EntryLocation) -> None:
     """Print an entry: a head line, then its text, indented."""
@@ -166,18 +168,33 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
 @options.command("pin")
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
-def pin(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
+@click.option("--global", "is_global", is_flag=True, help="Copy it to what holds everywhere; it stays where it is.")
+@click.option("--kind", type=click.Choice(_GLOBAL_KINDS), help="With --global: what it is there; else you are asked.")
+def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None, as_json: bool) -> int:
     """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
 
     \b
     Example:
       lineage book pin 718d
       lineage book pin 718d --undo
+      lineage book pin 718d --global --kind preference
     """
+    if is_global:
+        kind = kind or _ask_kind(as_json=as_json)
+        place = run_in_workspace(root, lambda ws: books.pin_globally(ws, entry_id, kind, detect_caller()), writes=True)
+        return _print_change(place, "pinned to global", as_json=as_json)
+    if kind:
+        raise InvalidInput("an entry has its kind", hint="give `--global` with it")
     place = run_in_workspace(
         root, lambda ws: books.pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
     )
     return _print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+
+
+def _ask_kind(*, as_json: bool) -> str:
+    if as_json or not sys.stdin.isatty():
+        raise InvalidInput("what is it, globally?", hint="give `--kind decision` or `--kind preference`")
+    return str(click.prompt("What is it, globally?", type=click.Choice(_GLOBAL_KINDS), default=_GLOBAL_KINDS[0]))
 
 
 @options.command("demote")

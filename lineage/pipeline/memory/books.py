@@ -15,7 +15,16 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import TOKEN, validate_agent_id
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, find_superseded, make_tombstone_part
-from lineage.core.books.entry import DERIVED, HAND, USER_STATED, Entry, compute_entry_id, format_entry_body
+from lineage.core.books.entry import (
+    CONFIRMED,
+    DERIVED,
+    HAND,
+    USER_STATED,
+    Entry,
+    compute_entry_id,
+    format_entry_body,
+    new_entry,
+)
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.errors import InvalidInput, LineageError, NotFoundError
@@ -183,9 +192,7 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
         problem = f"{location.entry.id} is derived: it can't become global by being moved"
         raise InvalidInput(problem, hint="say it yourself: lineage remember TEXT")
     new_id = compute_entry_id(target.scope, target.kind, location.entry.body, location.entry.origin)
-    if new_id in ws.documents.books.read(target).forgotten_ids:
-        hint = f"delete the line `<!-- lineage:forgotten {new_id} -->` in {target.path} first"
-        raise InvalidInput(f"this was forgotten in {target.scope}", hint=hint)
+    _refuse_forgotten(ws, target, new_id)
 
     def move(staged: Workspace) -> None:
         staged.documents.books.demote(location.ref, target, location.entry.id, ws.now)
@@ -193,6 +200,35 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
 
     change_books(ws, move)
     return find_entry(ws, new_id)
+
+
+def pin_globally(ws: Workspace, prefix: str, kind: str, caller: Caller | None = None) -> EntryLocation:
+    """Copy an entry into a global book, as confirmed by the user; the original stays. Return the copy.
+
+    Raises as `find_entry`, InvalidInput if it is global already or was forgotten there, LineageError inside a harness.
+    """
+    refuse_agents(caller, "pin an entry to global memory")
+    location = _require_not_handwritten(find_entry(ws, prefix))
+    if location.ref.scope == GLOBAL:
+        hint = f"`lineage book confirm {location.entry.id}` if it waits"
+        raise InvalidInput(f"{location.entry.id} is global already", hint=hint)
+    entry, target = location.entry, BookRef(GLOBAL, kind)
+    copied = ("at", "tool", "origin", "tags")
+    made = new_entry(GLOBAL, kind, entry.body, source=CONFIRMED, **{name: getattr(entry, name) for name in copied})
+    _refuse_forgotten(ws, target, made.id)
+
+    def add(staged: Workspace) -> None:
+        staged.documents.books.add(GLOBAL, kind, made._replace(updated=ws.now))
+        staged.documents.books.roll_over(GLOBAL, kind)
+
+    change_books(ws, add)
+    return find_entry(ws, made.id)
+
+
+def _refuse_forgotten(ws: Workspace, target: BookRef, identifier: str) -> None:
+    if identifier in ws.documents.books.read(target).forgotten_ids:
+        hint = f"delete the line `<!-- lineage:forgotten {identifier} -->` in {target.path} first"
+        raise InvalidInput(f"this was forgotten in {target.scope}", hint=hint)
 
 
 def forget_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> EntryLocation:
