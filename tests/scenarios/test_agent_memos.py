@@ -145,9 +145,10 @@ def test_it_takes_no_stated_entry_s_place(ws: Workspace) -> None:
     assert [entry.id for entry in read_entries(ws, BOOK)] == [stated.id]
 
 
-def test_what_a_sub_agent_remembers_is_judged_by_its_own_capture(ws: Workspace) -> None:
+@pytest.mark.parametrize("caller", [Caller("claude-code", ("s",)), Caller("cursor")])
+def test_what_a_sub_agent_remembers_is_judged_by_its_own_capture(ws: Workspace, caller: Caller) -> None:
     """Its commands run in the session of its parent, whose turns don't show them."""
-    memorize(ws)
+    remember(at_time(ws, "2026-11-21T11:00:00.000Z"), Memo(text=TEXT, kind="decision", project=HERE), caller)
     capture(ws, [say("Send somebody.", "user"), say("I did.")], 0)
     assert TEXT not in list_seen(ws)
     later = at_time(ws, "2026-11-21T12:30:00.000Z")
