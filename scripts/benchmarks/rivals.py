@@ -52,12 +52,15 @@ class Tantivy:
 
 
 def interpreter(package: str) -> str | None:
-    """This interpreter, else that of the bench's environment, whichever has the package."""
+    """This interpreter, else that of the bench's environment in it or beside it, whichever has the package."""
     if importlib.util.find_spec(package):
         return sys.executable
-    own = Path(sys.prefix) / "bench" / "bin" / "python"
     finding = ["-c", f"import sys, importlib.util; sys.exit(not importlib.util.find_spec({package!r}))"]
-    return str(own) if own.exists() and subprocess.run([own, *finding], check=False).returncode == 0 else None
+    for folder in (Path(sys.prefix), Path(sys.prefix).parent):
+        python = folder / "bench" / "bin" / "python"
+        if python.exists() and subprocess.run([python, *finding], check=False).returncode == 0:
+            return str(python)
+    return None
 
 
 def _stream(stream: IO[str] | None) -> IO[str]:

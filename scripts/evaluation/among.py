@@ -18,8 +18,8 @@ from time import perf_counter
 from benchmarks.rows import batches, talk
 
 from evaluation.material import Material, Question
-from evaluation.measures import Measures, measured_from, p95
-from evaluation.rankers import MOST, Lineage, captured, unpruned
+from evaluation.measures import Measures, judge, measure, p95
+from evaluation.rankers import MOST, Lineage, Text, captured, first_sessions, read_texts, unpruned
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
 from lineage.errors import InvalidInput
@@ -53,7 +53,7 @@ class Bare:
 
     def __call__(self, question: str, group: str | None) -> list[str]:
         rows = self._connection.execute(_BARE, (build_match_expression(question),))
-        return list(dict.fromkeys(row[0].removesuffix("-talk") for row in rows))
+        return first_sessions(row[0] for row in rows)
 
 
 Asked = Lineage | Bare
@@ -78,7 +78,7 @@ def lines(material: Material, count: int, folder: Path | None) -> Iterator[str]:
 def _asked(place: Path, material: Material, count: int, folder: Path | None) -> Iterator[Sequence[Asked]]:
     """As it is, unpruned and the bare query, over the set's sessions and so many other passages."""
     with captured(place, material) as ws, closing(_connection(ws)) as connection:
-        _widen(ws, _of_folder(folder) if folder else _drawn(material), count)
+        _widen(ws, _of_folder(folder) if folder else _drawn(read_texts(ws)), count)
         yield Lineage(ws), unpruned(ws), Bare(connection)
 
 
@@ -101,7 +101,7 @@ def _rounds(rankers: Sequence[Asked], questions: Sequence[Question]) -> tuple[li
                 began = perf_counter()
                 results[one][place] = rankers[one](question.text, None)
                 times[one][place] = min(times[one][place], (perf_counter() - began) * 1000)
-    measures = [measured_from(questions, *each, frozenset()) for each in zip(results, times, strict=True)]
+    measures = [measure(judge(questions, *each, frozenset())) for each in zip(results, times, strict=True)]
     return measures, times
 
 
@@ -138,8 +138,8 @@ def _rows(texts: Iterator[str]) -> Iterator[ArtifactRow]:
         number += 1
 
 
-def _drawn(material: Material) -> Iterator[str]:
-    words = [word for session in material.sessions for word in session.text.split()]
+def _drawn(texts: Sequence[Text]) -> Iterator[str]:
+    words = [word for one in texts for passage in one.passages for word in passage.split()]
     random = Random(_SEED)
     while True:
         yield " ".join(random.choices(words, k=_WORDS))

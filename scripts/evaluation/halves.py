@@ -1,6 +1,6 @@
 """Whether the weights hold on questions that they weren't chosen on: chosen on half of the groups, tried on the other.
 
-The groups are halved by their order, even and odd; a set of one group is halved by its questions.
+The groups are halved by their order, even and odd; a set of one group is halved by its questions, by a fixed rule.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evaluation.material import Material, Question
-from evaluation.measures import Measures, measured
+from evaluation.measures import Measures, ask, measure
 from evaluation.rankers import Lineage, captured
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 
@@ -27,7 +27,9 @@ def lines(material: Material) -> Iterator[str]:
     halves = _halves(material)
     with TemporaryDirectory(prefix="lineage-eval-") as folder, captured(Path(folder), material) as ws:
         found = {
-            ranking: {name: measured(Lineage(ws, "", ranking), asked, frozenset()) for name, asked in halves.items()}
+            ranking: {
+                name: measure(ask(Lineage(ws, "", ranking), asked, frozenset())) for name, asked in halves.items()
+            }
             for ranking in _candidates()
         }
     yield _HEAD.format(name=material.name)
@@ -45,11 +47,10 @@ def _candidates() -> list[Ranking]:
 def _halves(material: Material) -> Mapping[str, Sequence[Question]]:
     asked = [question for question in material.questions if question.answers]
     groups = list(dict.fromkeys(question.group for question in asked))
-    by_group = [groups.index(question.group) for question in asked]
-    places = by_group if len(groups) > 1 else range(len(asked))
     halves: dict[str, list[Question]] = {"even": [], "odd": []}
-    for question, place in zip(asked, places, strict=True):
-        halves["odd" if place % 2 else "even"].append(question)
+    for question in asked:
+        is_odd = groups.index(question.group) % 2 if len(groups) > 1 else question.is_held_out
+        halves["odd" if is_odd else "even"].append(question)
     return halves
 
 
