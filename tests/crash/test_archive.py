@@ -4,9 +4,9 @@ A run dies before and after each mutating call of either store and of the databa
 it, and after a recovery did, the workspace is that of a run nobody interrupted, byte for byte; at the moment of the
 death itself every artifact can be read, and `verify` finds nothing that is lost.
 
-Fails without the order of bundle, notes and originals in pipeline/archive/archiving.py, without its job in the spool or
-its line in pipeline/upkeep/resuming.py, without `tidy` where an archive or a removal ends, and with an old revision
-that goes before the new one is there.
+Fails without the order of bundle, notes and originals in pipeline/maintenance/archive.py, without its job in the spool
+or its line in pipeline/maintenance/finish_pending.py, without `collect_garbage` where an archive or a removal ends, and
+with an old revision that goes before the new one is there.
 """
 
 import itertools

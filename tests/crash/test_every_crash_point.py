@@ -24,8 +24,8 @@ lost `.lineage/` do, all of them can. Hence all of them are promised, the job in
 What no flow promises: without a job in the spool *and* without the same `captured_at`, an artifact that no manifest
 names is not found again (its name begins with a time); `verify` names it.
 
-Fails without any single line of the tables in core/planner.py, without the adoption of the job's time or sentence in
-either flow, and without `_unclaimed_stem`, `_narrative` or `not self.jobs` in pipeline/capture/session.py.
+Fails without any single line of the tables in core/capture/planner.py, without the adoption of the job's time or
+sentence in either flow, and without `_unclaimed_stem`, `_narrative` or `not self.jobs` in pipeline/capture/session.py.
 """
 
 import hashlib

@@ -6,8 +6,9 @@ along. Then a run of anything else finishes. A further writer joins by a line of
 
 The load: hand-written lines beside four writers of the same book, by either way of saving; none is lost.
 
-Fails without the second comparison in `file_swap.swap`, without the look at who has the file open, without `keep` in
-`swap` (the load), and without `merge_displaced_edits`.
+Fails without the look at who has the file open, without `keep` in `swap` (the load), and without
+`merge_displaced_edits`. The second comparison in `file_swap.swap` keeps a write from covering an edit until the merge:
+tests/unit/store/test_local.py holds it.
 """
 
 import contextlib

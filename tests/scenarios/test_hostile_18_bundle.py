@@ -1,8 +1,9 @@
 """Inputs to try, number 18: a bundle that was made to do harm. Nothing of it is written, and a message says why.
 
-Fails without any single check of `_check_end`, `_check_infos`, `_member`, `_read` or `_check_ratio` in canon/bundles.py
-(overlap and ratio are each held by the limits, too), of core/bundle.py's `_fault`, and of `_delivery`, `_document`,
-`_check_artifact`, `_check_manifest` and `_check_siblings` in pipeline/bundles/delivering.py.
+Fails without any single check of `_check_end`, `_check_infos`, `_member`, `_read` or `_check_ratio` in
+documents/bundle_zip.py (overlap and ratio are each held by the limits, too), of core/transfer/bundle.py's `_fault`, and
+of `_delivery`, `_document`, `_check_artifact`, `_check_manifest` and `_check_siblings` in
+pipeline/transfer/delivery.py.
 """
 
 import io

@@ -1,9 +1,9 @@
 """Removal as a person sees it: what goes, what stays, what is said about it, and that it cannot be cut off for good.
 
-Fails without any of these lines of `finish_removal` in pipeline/upkeep/removal.py: the deletion of `_paths`,
-`spool.discard`, `index.forget`, `publish_all`, `index.scrub`, `store.tidy`; without `spool.put` in `remove` (a removal
-that is cut off), without the Sanitizer there, without the `dry_run` branch, and without "optimize" or "vacuum" in the
-scrub.
+Fails without any of these lines of pipeline/maintenance/remove.py: the deletion of `_list_paths`, `spool.discard`,
+`index.delete_session`, `publish_all`, `index.scrub`, `store.collect_garbage`; without `spool.put` in `remove` (a
+removal that is cut off), without the Sanitizer there, without the `dry_run` branch, and without "optimize" or "vacuum"
+in the scrub.
 """
 
 import itertools

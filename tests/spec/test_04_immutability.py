@@ -1,6 +1,6 @@
 """Spec, test 4: a committed artifact never changes.
 
-Fails without the comparison in `commit` of store/operations.py, without `frozen` in store/local.py, and when a flow
+Fails without the comparison in `commit` of store/helpers.py, without `frozen` in store/local.py, and when a flow
 writes a later capture under an earlier one's name.
 """
 

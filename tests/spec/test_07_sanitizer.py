@@ -1,6 +1,6 @@
 """Spec, test 7: the sanitizer gives the same output for the same input, and no secret of a payload reaches a file.
 
-Fails when any `sanitizer.text` or `sanitizer.optional` in pipeline/capture/source.py is left out, and without the
+Fails when any `sanitize` or `sanitize_optional` in pipeline/capture/source.py is left out, and without the
 refusal of ids that look like a credential there.
 """
 

@@ -1,7 +1,7 @@
 """Spec, test 9: the index is rebuilt from the files: the same rows, the same search, the same MEMORY.md. Books too.
 
 Fails when a row holds anything that its file doesn't say, when search is filled by a flow and not by `reindex`, and
-without any of the checks in `parsed` of core/documents.py or the list of broken links in pipeline/upkeep/reindexing.py.
+without any of the checks in core/format/documents.py or the list of broken links in pipeline/maintenance/reindex.py.
 """
 
 from collections.abc import Callable, Iterator
