@@ -12,9 +12,13 @@ from typing import Any
 
 import pytest
 
+from lineage.core.capture.capture import Capture
+from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import BUILTIN, Sanitizer
 from lineage.errors import InvalidInput
+from lineage.pipeline.capture.session_end import capture_session
 from tests.support.workspace import (
+    build_end_request,
     compact_session,
     end_session,
     make_turns,
@@ -138,6 +142,15 @@ def test_a_secret_in_a_compaction_is_nowhere_in_the_workspace(tmp_path: Path, fi
     with open_test_workspace(tmp_path) as ws:
         assert compact_session(ws, **{field: f"it is {SECRET}"}).status == "captured"
     assert holding(tmp_path) == []
+
+
+@pytest.mark.parametrize("field", ["forked_from", "parent_session"])
+def test_a_secret_in_what_a_transcript_says_of_other_sessions_is_nowhere(tmp_path: Path, field: str) -> None:
+    turns = (Turn("user", "Go on with it."), Turn("assistant", "Done in reader.py."))
+    with open_test_workspace(tmp_path / "w") as ws:
+        capture = Capture(turns=turns, **{field: f"session {SECRET}"})  # type: ignore[arg-type]
+        assert capture_session(ws, build_end_request(ws, "s-1"), capture).status == "captured"
+    assert holding(tmp_path / "w") == []
 
 
 @pytest.mark.parametrize("field", ["session_id", "session_key", "agent_id", "lane", "harness"])
