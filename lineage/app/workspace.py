@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import fields
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ from lineage.app.models import build_embedding, build_model
 from lineage.config import Settings
 from lineage.config.machine import MachineSettings
 from lineage.config.workspace import SanitizerSettings
+from lineage.core.books.book_edits import find_cap
 from lineage.database.sqlite import delete_database
 from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, DiskFull, LineageError
@@ -164,7 +166,7 @@ def open_workspace(
     embedding = build_embedding(machine.embedding)
     vector_file = place / "vectors.db"
     return Workspace(
-        documents=Documents(store, private),
+        documents=Documents(store, private, partial(find_cap, _list_caps(settings))),
         index=index,
         telemetry=telemetry,
         settings=settings,
@@ -182,6 +184,10 @@ def open_workspace(
 @cache
 def _warn_once(warning: str) -> None:
     sys.stderr.write(f"warning: {warning}\n")
+
+
+def _list_caps(settings: Settings) -> dict[str, int]:
+    return {cap.name.removeprefix("max_"): getattr(settings.books, cap.name) for cap in fields(settings.books)}
 
 
 def _load_custom_rules(store: Store, settings: Settings, machine: MachineSettings) -> "Ruleset | None":

@@ -61,6 +61,17 @@ class KnowledgeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class BookSettings:
+    """The number of entries that a book of each scope holds in use, and a book of findings in any scope."""
+
+    max_global: int = 100
+    max_project: int = 100
+    max_agent: int = 30
+    max_session: int = 50
+    max_findings: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class SessionSettings:
     """Sessions of conversations with people, and of agents that lineage starts.
 
@@ -104,6 +115,7 @@ class Settings:
     sanitizer: SanitizerSettings = SanitizerSettings()
     context: ContextSettings = ContextSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
+    books: BookSettings = BookSettings()
     sessions: SessionSettings = SessionSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()
     identity_links: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -132,6 +144,7 @@ _MINIMUMS = {
     "transcript.max_result_chars": 0,
     "transcript.max_input_chars": 0,
     "context.budget": 0,
+    **{f"books.{cap.name}": 1 for cap in fields(BookSettings)},
     "sessions.idle_minutes": 0,
     "sessions.spawn_depth": 0,
 }

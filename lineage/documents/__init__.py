@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lineage.core.books.book_edits import CapFinder, default_cap
 from lineage.core.transfer.archive_paths import ARCHIVE
 from lineage.documents.artifacts import Artifacts
 from lineage.documents.books import Books
@@ -21,16 +22,16 @@ class Documents:
     """The documents of one workspace, over its plain store, `base`, and this machine's private one.
 
     `store` reads and writes the workspace; with an archive it serves archived artifacts too. `spool`, `hook_queue`,
-    `checkpoints` and `context_cache` lie on this machine only.
+    `checkpoints` and `context_cache` lie on this machine only. `find_cap` bounds books.
     """
 
-    def __init__(self, base: Store, private: Store) -> None:
+    def __init__(self, base: Store, private: Store, find_cap: CapFinder = default_cap) -> None:
         self.base = base
         self._store: Store | None = None
         self.manifests = Manifests(base)
         self.claims = Claims(base)
         self.tombstones = Tombstones(base)
-        self.books = Books(base)
+        self.books = Books(base, find_cap)
         self.spool = Spool(private)
         self.hook_queue = HookQueue(private)
         self.checkpoints = Checkpoints(private)

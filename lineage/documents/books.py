@@ -9,7 +9,7 @@ from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, P
 from lineage.core.base.times import to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, read_properties, serialize_book
-from lineage.core.books.book_edits import BookEdit, Cap, default_cap, roll_over
+from lineage.core.books.book_edits import BookEdit, Cap, CapFinder, default_cap, roll_over
 from lineage.core.books.entry import Entry
 from lineage.core.books.merge import merge_books
 from lineage.core.format.body import normalize_body
@@ -23,6 +23,7 @@ class Books:
     """The books of a workspace: those in use, pending ones, and archives by year."""
 
     store: Store
+    find_cap: CapFinder = default_cap
 
     def get(self, scope: str, kind: str, shelf: str = "") -> Book:
         """Return a book, empty without a file. A damaged file is read as far as possible: see `Book.problems`."""
@@ -100,7 +101,7 @@ class Books:
         """Bring a book within its cap. Return the number of entries that went into archives."""
         ref = BookRef(scope, kind)
         base = self.read(ref)
-        rest, rolled = roll_over(base, cap or default_cap(scope, kind))
+        rest, rolled = roll_over(base, cap or self.find_cap(scope, kind))
         self.archive(scope, kind, rolled)  # first, so that a crash between the two loses nothing
         self.write_merged(ref, base, rest)
         return len(rolled)

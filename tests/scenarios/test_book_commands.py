@@ -382,3 +382,15 @@ def test_pinning_to_global_keeps_the_original_and_asks_for_the_kind(vault: Linea
     assert "forgotten in global" in vault("book", "pin", own, "--global", "--kind", "preference").err
     with open_test_workspace(vault.root) as ws, pytest.raises(LineageError, match="agent"):
         pin_globally(ws, own, "decision", AGENT)
+
+
+def test_caps_of_books_stand_in_the_settings(vault: LineageCommand) -> None:
+    (vault.root / "lineage.toml").write_text("[books]\nmax_project = 2\nmax_agent = 3\n")
+    for number in range(4):
+        for scope in ("project/demo", "agent/default"):
+            vault("remember", "--scope", scope, "--kind", "lesson", f"Lesson {number} is that rows end.")
+    books = {book["scope"]: book for book in vault("book", "list", "--json").json["books"]}
+    for scope in ("project/demo", "agent/default"):
+        assert (books[scope]["entries"], books[scope]["archived"]) == (2, 2)
+    (vault.root / "lineage.toml").write_text("[books]\nmax_project = 0\n")
+    assert "books.max_project" in vault("book", "list").err

@@ -3,7 +3,7 @@
 Entries beyond a book's cap roll over into an archive, word for word.
 """
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
 from lineage.core.base.book_paths import GLOBAL
@@ -167,6 +167,22 @@ def default_cap(scope: str, kind: str) -> Cap:
     (Cap(max_entries=30, keep=20), Cap(max_entries=100, keep=100))
     """
     return DEFAULT_CAP if kind == "finding" else CAPS.get(scope.partition("/")[0], DEFAULT_CAP)
+
+
+CapFinder = Callable[[str, str], Cap]
+
+
+def find_cap(limits: Mapping[str, int], scope: str, kind: str) -> Cap:
+    """Return the cap of a book under limits by scope and `findings`. An agent's book keeps two thirds.
+
+    >>> find_cap({"agent": 12}, "agent/ann", "decision"), find_cap({"agent": 12}, "global", "note")
+    (Cap(max_entries=12, keep=8), Cap(max_entries=100, keep=100))
+    """
+    sort = "findings" if kind == "finding" else scope.partition("/")[0]
+    if sort not in limits:
+        return default_cap(scope, kind)
+    most = limits[sort]
+    return Cap(most, max(1, most * 2 // 3) if sort == "agent" else most)
 
 
 def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[BookPart, ...]]:

@@ -77,7 +77,7 @@ def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub:
 def stage_change(ws: Workspace, change: Callable[[Workspace], Result]) -> tuple[Result, dict[str, tuple[_Text, _Text]]]:
     """Let `change` edit books of a staged workspace. Return its result, and the texts before and after by key."""
     snapshot, front = _Snapshot(ws.documents.base), MemoryStore()
-    staged = Documents(OverlayStore(front, snapshot), ws.documents.spool.store)
+    staged = Documents(OverlayStore(front, snapshot), ws.documents.spool.store, ws.documents.books.find_cap)
     result = change(replace(ws, documents=staged))
     writes: dict[str, tuple[_Text, _Text]] = {}
     for entry in front.list(""):

@@ -153,7 +153,7 @@ def _write_book(
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
     new, dropped = _select_new(scope, kind, drafts, books.values())
-    max_entries, written = book_edits.default_cap(scope, kind).max_entries, []
+    max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
         ref = BookRef(scope, kind, shelf)
         entries = [entry for admission, entry in new if admission.pending == (shelf == PENDING)]
