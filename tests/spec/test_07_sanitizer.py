@@ -17,6 +17,7 @@ from lineage.core.format.turns import Turn
 from lineage.core.sanitizer import BUILTIN, Sanitizer
 from lineage.errors import InvalidInput
 from lineage.pipeline.capture.session_end import capture_session
+from tests.support.git import make_repository
 from tests.support.workspace import (
     build_end_request,
     compact_session,
@@ -150,6 +151,15 @@ def test_a_secret_in_what_a_transcript_says_of_other_sessions_is_nowhere(tmp_pat
     with open_test_workspace(tmp_path / "w") as ws:
         capture = Capture(turns=turns, **{field: f"session {SECRET}"})  # type: ignore[arg-type]
         assert capture_session(ws, build_end_request(ws, "s-1"), capture).status == "captured"
+    assert holding(tmp_path / "w") == []
+
+
+def test_a_secret_in_the_name_of_a_subfolder_is_nowhere(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "repository") / "packages" / f"of-{SECRET}"
+    folder.mkdir(parents=True)
+    with open_test_workspace(tmp_path / "w") as ws:
+        capture = Capture(turns=(Turn("user", "Go on with it."), Turn("assistant", "Done.")), project=str(folder))
+        assert capture_session(ws, build_end_request(ws, "s-1", project=None), capture).status == "captured"
     assert holding(tmp_path / "w") == []
 
 
