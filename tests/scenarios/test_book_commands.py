@@ -394,3 +394,4 @@ def test_caps_of_books_stand_in_the_settings(vault: LineageCommand) -> None:
         assert (books[scope]["entries"], books[scope]["archived"]) == (2, 2)
     (vault.root / "lineage.toml").write_text("[books]\nmax_project = 0\n")
     assert "books.max_project" in vault("book", "list").err
+    (vault.root / "lineage.toml").unlink()
