@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 LINEAGE_BLOCK = re.compile(r"(?:<|&lt;)lineage-context(?:>|&gt;).*?(?:<|&lt;)/lineage-context(?:>|&gt;)", re.DOTALL)
+OPENCLAW_BLOCK = re.compile(r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>", re.DOTALL)
 SHELLS = ("Bash", "bash", "shell", "exec", "exec_command", "shell_command", "run_shell_command", "local_shell")
 PAUSE, MAX_PAUSES = "timeout 1 tail -f /dev/null; echo waited", 30
 SUMMARY = re.compile(r"summar|compact|compress|handoff|state_snapshot|checkpoint", re.IGNORECASE)
@@ -143,7 +144,9 @@ def answer(asked: Asked) -> Answer:
     {'command': 'ls'}
     """
     spoken = [
-        (n, LINEAGE_BLOCK.sub("", message.text)) for n, message in enumerate(asked.messages) if message.kind == "user"
+        (n, OPENCLAW_BLOCK.sub("", LINEAGE_BLOCK.sub("", message.text)))
+        for n, message in enumerate(asked.messages)
+        if message.kind == "user"
     ]
     if spoken and SUMMARY.search(spoken[-1][1]) and not re.search(r"\b(SAY|SHOUT|HANG)\([^)]*\)\W*$", spoken[-1][1]):
         tag = "state_snapshot" if "<state_snapshot>" in spoken[-1][1] else "summary"

@@ -35,9 +35,9 @@ class Program:
     for one headless request, `{prompt}` stands for it. `approve` does what a person does once hooks are installed.
     `terminal` starts it at a terminal, `ready` is what it shows there when it takes input, `leave` the line that ends
     it, `compact` the one that makes it compact and `compacted` what it shows then; `described` is what it shows under a
-    command once it knows it. `service` starts a program that has the sessions, which shows `serving` then, and `served`
-    are the words of a request to it. `impossible` names the cells that the program can't hold, with the reason;
-    `unseen` those that haven't been seen to hold yet.
+    command once it knows it. `service` starts what the terminal's sessions run in, and `serving` is what that shows
+    then. `impossible` names the cells that the program can't hold, with the reason; `unseen` those that haven't been
+    seen to hold yet.
     """
 
     name: str
@@ -57,7 +57,6 @@ class Program:
     described: dict[str, str] = field(default_factory=dict)
     service: Sequence[str] = ()
     serving: str = ""
-    served: Sequence[str] = ()
     impossible: dict[str, str] = field(default_factory=dict)
     unseen: Sequence[str] = ()
 
@@ -371,13 +370,12 @@ PROGRAMS_BY_NAME = {
             _openclaw,
             _connect_openclaw,
             second=("agent", "--local", "--session-id", "breakwater", "--message", "{prompt}"),
-            unseen=("/compact", "told after /compact", "left without a word", "uninstalled"),
-            terminal=("openclaw", "chat"),
-            ready="local ready",
-            compacted="ompact",
+            unseen=("left without a word",),
+            terminal=("openclaw", "tui"),
+            ready="connected | idle",
+            compacted="⚙",
             service=("openclaw", "gateway", "run"),
             serving="http server listening",
-            served=("agent", "--session-id", "lighthouse", "--message", "{prompt}"),
         ),
     )
 }

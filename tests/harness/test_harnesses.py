@@ -186,15 +186,9 @@ def healthy(life: Life) -> None:
 
 def killed(life: Life) -> None:
     """A session whose process is killed behind a turn is captured within 15 s all the same."""
-    files, program = len(life.files("transcript")), life.program
-    if program.service:  # its turns are the service's, and so it is the service that is killed
-        terminal = Terminal(life.sandbox, *program.service)
-        assert terminal.wait_for(program.serving, DEADLINE), terminal.shown
-        run = life.sandbox.run(*program.command(program.served, "SAY(The last words before the end.)"))
-        assert run.status == 0, run.output[-3000:]
-    else:
-        terminal = open_terminal(life)
-        type_prompt(life, terminal, "The last words before the end.")
+    files = len(life.files("transcript"))
+    terminal = open_terminal(life)
+    type_prompt(life, terminal, "The last words before the end.")
     assert terminal.wait_for(lambda: life.last_event().endswith("turn-end"), DEADLINE), life.last_event()
     life.sandbox.end_terminals()
     life.wait_for_captures(lambda: len(life.files("transcript")) > files, "the capture of the killed session")
@@ -297,9 +291,14 @@ def find_blocks(requests: list[Asked]) -> list[str]:
 
 
 def open_terminal(life: Life) -> Terminal:
-    """Start the program at a terminal and wait until it takes input."""
-    terminal = Terminal(life.sandbox, *life.program.terminal)
-    assert terminal.wait_for(life.program.ready, DEADLINE), terminal.shown
+    """Start the program at a terminal, and the service that it talks to, and wait until it takes input."""
+    program = life.program
+    if program.service:
+        life.sandbox.end((program.executable,))  # helpers of a killed one, which would keep the next start waiting
+        service = Terminal(life.sandbox, *program.service)
+        assert service.wait_for(program.serving, DEADLINE), service.shown
+    terminal = Terminal(life.sandbox, *program.terminal)
+    assert terminal.wait_for(program.ready, DEADLINE), terminal.shown
     return terminal
 
 
