@@ -5,7 +5,8 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evaluation import among, halves, material, report
+from evaluation import among, extraction, halves, material, report
+from evaluation.labelled import read_labelled
 from evaluation.material import Material
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.harness import ADAPTERS
@@ -15,6 +16,10 @@ from lineage.pipeline.search.search import MODES
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.labels:
+        for line in extraction.lines(list(read_labelled(options.labels))):
+            print(line, flush=True)
+        return
     if (options.among or 0) < 0 or (options.text and not options.among):
         parser.error("--among takes a number above zero, and --text goes with it")
     if bool(options.questions) != bool(options.sessions):
@@ -52,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--among", type=int, metavar="N", help="ask once more among so many passages of other text")
     parser.add_argument("--text", type=Path, metavar="DIR", help="whose files that is; else words of the set, drawn")
     parser.add_argument("--mode", action="append", choices=MODES, default=[], help="and this one, by the local model")
+    parser.add_argument("--labels", type=Path, metavar="PATH", help="measure what is learned of labelled sessions")
     parser.add_argument("--model", type=Path, metavar="DIR", help="its folder; else the packaged one")
     return parser
 

@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from evaluation import among, halves, material
+from evaluation import among, extraction, halves, material
+from evaluation.labelled import OWN, is_same, read_labelled
 from evaluation.material import Material, Question, Session
 from evaluation.measures import interval
 
@@ -184,3 +185,35 @@ def test_questions_are_asked_among_other_text_too(tmp_path: Path) -> None:
         assert rows[2][1] == "0.500" or folder is None  # other text has more boats
     with pytest.raises(SystemExit, match=r"only 1\d passages"):
         list(among.lines(one_set, 900, tmp_path))
+
+
+def test_our_own_labelled_sessions_are_of_seven_languages_with_statements_and_traps_in_each() -> None:
+    sessions = list(read_labelled(OWN))
+    assert len(sessions) >= 20
+    assert {session.language for session in sessions} == {"en", "pt", "de", "es", "fr", "ja", "zh"}
+    for session in sessions:
+        spoken = "\n".join(turn.text for turn in session.turns)
+        assert session.traps
+        assert all(label["quote"] in spoken for label in (*session.statements, *session.traps))
+
+
+def test_what_is_learned_of_labelled_sessions_is_counted_by_speaker_and_kind(tmp_path: Path) -> None:
+    words = "We decided to keep the queue in worker.py."
+    given = [{"role": "assistant", "text": f"{words} We decided to eat at noon."}]
+    (tmp_path / "turns").mkdir()
+    (tmp_path / "turns" / "s-1.json").write_text(json.dumps(given))
+    statement = {"kind": "decision", "speaker": "assistant", "quote": words, "weight": 2}
+    trap = {"quote": "We decided to eat at noon."}
+    label = {"session": "s-1", "author": "ann", "statements": [statement], "traps": [trap]}
+    (tmp_path / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    rows = {line.split(" | ")[0].strip("| "): line for line in extraction.lines(list(read_labelled(tmp_path)))}
+    assert "| 2 | 1 of 2 = 0.50 | 1 of 2 = 0.50 |" in rows["assistant's decisions"]
+    assert "| 1 of 1 = 1.00 | 0 of 0 |" in rows["all"]
+    assert "| 0 | 0 of 0 |" in rows["user's"]
+
+
+def test_an_entry_is_a_label_s_by_its_runs_of_words() -> None:
+    assert is_same("the **queue** stays in worker.py", "Decision: the queue stays in worker.py")
+    assert not is_same("the queue stays", "the parser stays where it is")
+    assert not is_same("queue", "the queue stays in worker.py for good")
+    assert is_same("我们决定继续用make。", "我们决定继续用make")
