@@ -370,7 +370,6 @@ PROGRAMS_BY_NAME = {
             _openclaw,
             _connect_openclaw,
             second=("agent", "--local", "--session-id", "breakwater", "--message", "{prompt}"),
-            unseen=("left without a word",),
             terminal=("openclaw", "tui"),
             ready="connected | idle",
             compacted="⚙",
