@@ -16,7 +16,7 @@ def command() -> None:
 
     \b
     Example:
-      lineage telemetry reset
+      lineage telemetry reset --yes
     """
 
 

@@ -132,6 +132,7 @@ def test_what_a_capture_does(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_second_end_of_the_same_session_flushes_nothing(tmp_path: Path) -> None:
+    count_work(tmp_path, "init")
     count_work(tmp_path, *END, "s-1", "--transcript", TALK)
     again = count_work(tmp_path, *END, "s-1", "--transcript", TALK)
     assert again.flushes == 0
@@ -162,7 +163,7 @@ def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.M
     monkeypatch.setattr(tool_overlap, "tokenize_folded", lambda plain: taken.append(plain) or original(plain))
     results = [Turn(TOOL, text) for text in ("all 312 passed", "it drops every second line", "no such file")]
     tool_overlap.ToolEvidence(results).find_tools([tool_overlap.Statement(3, "It drops every second line.")])
-    assert taken == ["it drops every second line"]
+    assert [text for text in taken if not text.endswith(".")] == ["it drops every second line"], "the statement apart"
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | st.sampled_from(

@@ -213,7 +213,7 @@ def test_a_session_of_the_same_project_stays_whole(root: Path) -> None:
     assert {path.split("--")[-1] for path, _ in find_holders(root, "quokka") if path.startswith("memory/")} == {
         "manifest.md", "summary.md", "transcript.md",
     }  # fmt: skip
-    assert "- quokka" in (root / "MEMORY.md").read_text()
+    assert "quokka" in (root / "MEMORY.md").read_text()
 
 
 def test_a_dry_run_changes_no_byte_and_shows_what_would_go(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
