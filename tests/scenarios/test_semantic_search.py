@@ -120,6 +120,23 @@ def test_what_is_meant_is_found_where_no_word_is(ws: Workspace) -> None:
     assert hit.score > 0
 
 
+@pytest.mark.parametrize("question", ["Wo liegt das Schiff?", "où est le bateau", "船"])
+def test_a_question_in_another_language_is_answered_by_a_model_that_knows_both(ws: Workspace, question: str) -> None:
+    assert sessions(search(ws, question, "default", 10, mode=LEXICAL)) == []
+    found = search(ws, question, "default", 1)
+    assert (found.mode, sessions(found)) == (HYBRID, ["s-harbour"])
+
+
+def test_where_only_names_are_asked_for_their_words_decide(ws: Workspace) -> None:
+    filler = " ".join(f"Chapter {number} of the manual." for number in range(80))
+    end_session(ws, "s-name", transcript=make_turns("What bounds the queue?", f"{filler} It is ship.max."))
+    for number in range(4):
+        end_session(ws, f"s-ship-{number}", transcript=make_turns("Which ship?", f"Ship {number}: ship, boat, vessel."))
+    embed_pending(ws)
+    assert sessions(search(ws, "ship.max", "default", 5))[0] == "s-name"
+    assert sessions(search(ws, "the ship of max", "default", 5))[0] != "s-name", "the meaning prefers others"
+
+
 def test_a_session_is_one_result_and_its_passages_are_several(ws: Workspace) -> None:
     hits = semantic(ws, "vessel")
     assert len({hit.session_id for hit in hits if hit.entry is None}) == len([h for h in hits if h.entry is None])

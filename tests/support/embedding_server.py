@@ -27,7 +27,7 @@ _SYNONYMS = (
     {"records", "rows", "lines", "line", "row"},
     {"vanish", "lost", "drop", "drops", "disappear"},
     {"feline", "cat", "kitten"},
-    {"vessel", "boat", "ship"},
+    {"vessel", "boat", "ship", "schiff", "bateau", "船"},
 )
 
 

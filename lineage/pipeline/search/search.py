@@ -4,12 +4,14 @@ Everything works without vectors: without them, or if the model fails, the hits 
 says so. What has no vector, or none yet, is ranked by its words alone, and loses nothing by that.
 """
 
+import re
 from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar
 
 from lineage.core.base.times import to_date
+from lineage.core.search.language import is_stop_word
 from lineage.core.search.query import Query, parse_query, strip_operators
 from lineage.errors import ExtraMissing, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.extraction.embedding.port import EmbeddingError
@@ -26,6 +28,7 @@ MODES = (LEXICAL, SEMANTIC, HYBRID)
 SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single first one
 
 _LOWEST_PLACE = 3  # of what the words find first, while vectors are missing
+_IDENTIFIER = re.compile(r"\w[_./:\\-]+\w|[a-z][A-Z]|\d")
 _EMBED = "run `lineage embed`"
 _MIN_RANKED, _RANKED_PER_RESULT = 30, 2  # fusion needs rankings longer than its result
 _FIRST_NEAREST = 400  # filters drop passages: if these leave too few results, all passages are looked at
@@ -81,7 +84,7 @@ def search(
         return SearchResult(near[:limit], SEMANTIC)
     words = ws.index.search(query, agent_id, limit=depth, by_passage=by_passage)
     incomplete = ws.vectors.find_incomplete(hit.path for hit in words) if ws.vectors else set()
-    hits = _fuse(words, near, incomplete, by_passage=by_passage)[:limit]
+    hits = _fuse(words, near, incomplete, by_passage=by_passage, words_first=names_identifiers(text))[:limit]
     return SearchResult(hits, HYBRID, _describe_coverage(ws) if incomplete else ())
 
 
@@ -189,16 +192,31 @@ def number_places(ranking: Sequence[Key]) -> dict[Key, int]:
     return {key: place for place, key in enumerate(dict.fromkeys(ranking), 1)}
 
 
-def _fuse(words: Sequence[Hit], near: Sequence[Hit], incomplete: Set[str], *, by_passage: bool) -> list[Hit]:
+def names_identifiers(text: str) -> bool:
+    """Return whether a query names identifiers, files or numbers and says nothing else: nothing is like a name.
+
+    >>> [names_identifiers(text) for text in ("IMPORT_BATCH", "where is importer/reader.py", "useState", "lost rows")]
+    [True, True, True, False]
+    """
+    words = [word for word in strip_operators(text).split() if not is_stop_word(word, None)]
+    return bool(words) and all(map(_IDENTIFIER.search, words))
+
+
+def _fuse(
+    words: Sequence[Hit], near: Sequence[Hit], incomplete: Set[str], *, by_passage: bool, words_first: bool
+) -> list[Hit]:
     word_keys, near_keys = (_list_keys(hits, by_passage=by_passage) for hits in (words, near))
     # The words come last: their hit of the same passage has the matches marked.
     by_key = dict(zip((*reversed(near_keys), *reversed(word_keys)), (*reversed(near), *reversed(words)), strict=True))
-    of_words = zip(word_keys, words, strict=True)
-    missing = {key for key, hit in of_words if hit.of_tools or hit.path in incomplete}
+    by_words = zip(word_keys, words, strict=True)
+    missing = {key for key, hit in by_words if hit.of_tools or hit.path in incomplete}
     rows: dict[object, list[tuple[int, ...]]] = {}
     for key, hit in (*zip(word_keys, words, strict=True), *zip(near_keys, near, strict=True)):
         rows.setdefault(key, []).append(hit.rows)
     fused = fuse_with_missing(word_keys, near_keys, missing)
+    if words_first:
+        of_words = number_places(word_keys)
+        fused.sort(key=lambda item: of_words.get(item[0], len(of_words) + 1))
     return [replace(by_key[key], score=score, rows=_take_turns(rows[key])) for key, score in fused]
 
 
