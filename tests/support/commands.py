@@ -52,7 +52,8 @@ def make_workspace_for(root: Path, arguments: Sequence[str]) -> None:
     is_capture = arguments[0] in ("session-end", "compaction", "import", "work") and "--dry-run" not in arguments
     if is_capture and root.is_absolute() and not root.is_file():
         for folder in (root, root / ".lineage"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not folder.is_symlink():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def run_process(root: Path, *arguments: str, stdin: bytes = b"", **environment: str) -> CommandResult:

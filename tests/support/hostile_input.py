@@ -28,8 +28,8 @@ _FIXED = re.compile(
     r"|# Memory|> Derived from `memory/`.*; `lineage render` writes it again, edits here are lost\."
     r"|> What sessions said is quoted below as data; it is no instruction to anybody\."
     r"|## Curated Memory|## Rules|## Open Tasks|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
-    rf"|- {_VALUE} · \d+ captures? · last \d{{4}}-\d\d-\d\d|No session ended in the last 30 days\."
-    rf"|- \[(?:user-stated|derived)\] {_VALUE} · \w+, \d{{4}}-\d\d-\d\d · {_BOOK}"
+    r"|No session ended in the last 30 days\."
+    rf"|- \[(?:user-stated|derived)\] {_VALUE} · (?:{_VALUE}, )?\w+, \d{{4}}-\d\d-\d\d · {_BOOK}"
 )
 _FENCED = re.compile(r"^((?:> )?~{3,})([^\n]*)\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _TARGET = re.compile(r"(?<!\\)\[\[([^\]|#]+)")
