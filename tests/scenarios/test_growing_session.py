@@ -304,7 +304,7 @@ def test_processes_that_end_one_session_at_once_make_one_capture(tmp_path: Path)
         sys.executable, "-m", "lineage", "session-end", "--workspace", str(tmp_path / "workspace"), "--json",
         "--harness", "claude-code", "--session-id", "s-1", "--transcript-path", payload["transcript_path"],
     ]  # fmt: skip
-    (tmp_path / "workspace").mkdir()
+    subprocess.run([sys.executable, "-m", "lineage", "init", str(tmp_path / "workspace")], check=True)
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)]
     ended = [(*process.communicate(), process.returncode) for process in running]
     assert [(code, error) for _, error, code in ended if code or error] == []

@@ -72,6 +72,7 @@ def test_21_a_big_transcript_is_captured_in_bounded_memory(lineage: LineageComma
     source = tmp_path / "big.jsonl"
     source.write_bytes(BIG[name]())
     arguments = ["--harness", "generic", "--session-id", "s-1", "--project", "/p", "--transcript-path", str(source)]
+    assert lineage("init").code == 0
     done = subprocess.run(
         [sys.executable, "-m", "lineage", "-w", str(lineage.root), "session-end", *arguments, "--json"],
         capture_output=True,

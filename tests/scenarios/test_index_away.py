@@ -79,7 +79,11 @@ def test_what_is_captured_while_it_is_away_is_in_the_files_and_in_the_rows_later
         assert [row["source_path"] for row in read_rows(ws)] == [row["source_path"] for row in read_rows(other)]
         assert [row[0] for row in read_capture_counts(ws)] == [row[0] for row in read_capture_counts(other)]
         assert verify(ws) == []
-        assert ws.documents.store.read("MEMORY.md").data == other.documents.store.read("MEMORY.md").data
+        # Nobody could say whether the answer repeats a tool of an earlier capture, so the sentence does without it.
+        answer, unknown = "→ “They pass now”,", "→ the agent answered,"
+        memory, expected = (one.documents.store.read("MEMORY.md").data.decode() for one in (ws, other))
+        assert (memory.count(answer), expected.count(answer)) == (0, 1)
+        assert memory == expected.replace(answer, unknown)
 
 
 def test_a_connection_that_breaks_mid_way_leaves_the_capture_whole(server: PostgresServer, tmp_path: Path) -> None:
