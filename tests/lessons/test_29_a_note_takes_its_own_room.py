@@ -48,6 +48,8 @@ def test_a_note_of_25_kb_keeps_to_its_room(tmp_path: Path, path: str, heading: s
         (cut,) = [spent for spent in found.sections if spent.cut]
         assert 0 < cut.tokens <= cut.cap
         assert "The demo reads lines" in found.text.partition(f"{heading}\n")[2].partition("\n")[0]
+        publish_all(ws)  # MEMORY.md begins with what a hand wrote, and keeps to its room, too
+        assert len(ws.documents.store.read("MEMORY.md").data) < 25_000
 
 
 def test_the_context_of_a_hook_keeps_to_it_too(tmp_path: Path) -> None:
@@ -56,6 +58,7 @@ def test_the_context_of_a_hook_keeps_to_it_too(tmp_path: Path) -> None:
         edit_by_hand(ws, "books/project/demo/note.md", NOTE)
         ws.telemetry.record_event(SeenSession("generic", "default", "s-1", "t", None, DEMO, "turn-end", ws.now, None))
         prepare_contexts(ws)
+        publish_all(ws)
     text = read_context_block(tmp_path, DEMO)
     assert cost_to_tokens(estimate_cost(text)) <= 2000
     assert NAMED["handoff"] in text

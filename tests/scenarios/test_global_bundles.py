@@ -50,9 +50,9 @@ def bodies(ws: Workspace, kind: str = "preference", shelf: str = "") -> list[str
 
 def test_global_entries_wait_as_derived_whatever_they_say_of_themselves(there: Workspace, here: Workspace) -> None:
     (mine,) = stated(here, "Prefers tabs.")
+    there.documents.store.create("AGENT_MEMORY.md", b"Never deploy on Fridays.\n\n<script>x</script>\n")
     stated(there, "Prefers Go.", tags=("go",))
     stated(there, "Prefers spaces.", supersedes=(mine.id,))
-    there.documents.store.create("AGENT_MEMORY.md", b"Never deploy on Fridays.\n\n<script>x</script>\n")
     done = import_bundle(here, export_global(there).data)
     assert done.entries == {"books/pending/global/curated.md": 1, "books/pending/global/preference.md": 2}
     assert bodies(here) == ["Prefers tabs."]

@@ -195,7 +195,9 @@ def test_a_bad_answer_costs_no_capture(lineage: LineageCommand, home: Path, tmp_
     assert (done["status"], done["memory_sentence_quality"]) == ("captured", "fallback")
     (outcome,) = lineage("status", "--json").json["model"]["today"]["outcomes"]
     assert outcome.startswith(reason)
-    assert "## Done" in body(lineage.root, naming.SUMMARY)
+    summary = body(lineage.root, naming.SUMMARY)
+    assert "## Outcome" in summary
+    assert "## Work" in summary, "as without a narrative"
 
 
 def test_a_program_that_is_not_there_costs_no_capture(lineage: LineageCommand, home: Path) -> None:

@@ -162,9 +162,14 @@ def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: WebClient,
     assert client.get(path).status == 200
     gone = client.post_form(f"{path}/remove", csrf=csrf, reason="a customer asked", sure="yes")
     assert gone.status == 200
-    listed = re.findall(r"<code>(memory/[^<]*)</code>", gone.text)
+    # Files of other sessions that name the same project are listed too, as what stays.
+    removed, _, rest = gone.text.partition("<dt>Stays</dt>")
+    listed = re.findall(r"<code>(memory/[^<]*)</code>", removed)
     assert len(listed) > 3
-    assert not [path for path in listed if "tombstones" not in path and (root / path).exists()]
+    assert not [path for path in listed if (root / path).exists()]
+    staying = re.findall(r"<code>(memory/[^<]*)</code>", rest)
+    assert any("--transcript.md" in path for path in staying)
+    assert [path for path in staying if not (root / path).exists()] == []
     assert "git history" in gone.text
     assert client.get(path).status == 404
     assert "checkout.py" not in page(client, "/")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lineage.app.init_workspace import init_workspace
+from lineage.core.base import naming
 from lineage.core.books.book import parse_book
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.maintenance.reindex import reindex
@@ -69,11 +70,14 @@ def _remembered(ws: Workspace) -> None:
 
 
 def everything(vault: ObsidianVault, below: str = "") -> list[ObsidianLink]:
-    """Every link of the notes below a folder, and the origin of every entry: people follow these too."""
+    """Every link of the notes below a folder, and the origin of every entry: people follow these too.
+
+    An agent's memo leads to its session only when that is captured: until then there is nothing to follow.
+    """
     found = []
     for path in (path for path in vault.files if path.startswith(below)):
         book = parse_book((vault.root / path).read_bytes(), "", "")
-        origins = [entry.origin for entry in book.entries if entry.origin]
+        origins = [entry.origin for entry in book.entries if entry.origin and not entry.is_unjudged]
         found += [*vault.list_links(path), *(ObsidianLink.parse(path, origin[2:-2]) for origin in origins)]
     return found
 
@@ -102,6 +106,18 @@ def test_every_link_leads_to_a_file_and_to_its_place_in_it(vault: ObsidianVault)
     found = everything(vault)
     assert len(found) > 150
     assert [link for link in found if not vault.is_resolved(link)] == []
+
+
+def test_a_memo_names_nothing_but_the_claim_that_its_session_will_have(vault: ObsidianVault) -> None:
+    """In a comment, where Obsidian has no link that would make the file; `judge_memos` names the manifest then."""
+    books = {path: (vault.root / path).read_bytes() for path in vault.files if path.startswith("books/pending/")}
+    waiting = [
+        (path, entry) for path, data in books.items() for entry in parse_book(data, "", "").entries if entry.is_unjudged
+    ]
+    ((path, memo),) = waiting
+    assert memo.body == "Prefers Go over Python."
+    assert re.fullmatch(rf"\[\[{naming.CLAIMS}[a-z2-7]{{16}}\.md\]\]", memo.origin or "")
+    assert (memo.origin or "")[2:-2] not in {link.path for link in vault.list_links(path)}
 
 
 def test_every_sort_of_link_is_among_them(vault: ObsidianVault) -> None:
