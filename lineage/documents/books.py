@@ -8,12 +8,11 @@ from itertools import groupby
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef, parse_book_path
 from lineage.core.base.times import to_date
 from lineage.core.books import book_edits
-from lineage.core.books.book import Book, BookPart, append_parts, new_book, parse_book, read_properties, serialize_book
+from lineage.core.books.book import Book, BookPart, append_parts, check_writable, new_book, parse_book, serialize_book
 from lineage.core.books.book_edits import BookEdit, Cap, CapFinder, default_cap, roll_over
 from lineage.core.books.entry import Entry
 from lineage.core.books.merge import merge_books
 from lineage.core.format.body import normalize_body
-from lineage.core.format.documents import check_format
 from lineage.errors import NotFoundError
 from lineage.store import Store, read_or_none, update
 
@@ -60,7 +59,7 @@ class Books:
 
         def change(data: bytes | None) -> bytes:
             present = _parse_book(data, ref)
-            check_format(read_properties(present).get("format", 1))
+            check_writable(present)
             return serialize_book(merge_books(base, changed, present))
 
         return update(self.store, ref.path, change)

@@ -320,6 +320,18 @@ def test_a_book_of_a_newer_format_is_read_and_not_written(store: Store) -> None:
     assert everything(store) == before
 
 
+@pytest.mark.parametrize("typed", ["word7x2", "-1", "2.5", "", "true", "[1, 2]"])
+def test_a_format_that_a_hand_mangled_stops_no_writing_and_is_named(store: Store, typed: str) -> None:
+    """A capture that learns would not end otherwise."""
+    books = Books(store)
+    books.add(SCOPE, KIND, entry())
+    by_hand(store, REF, f"format: {FORMAT}", f"format: {typed}")
+    assert books.add(SCOPE, KIND, entry("Two."))
+    assert said(store)[-1] == "Two."
+    assert f"format: {typed}" in everything(store)
+    assert books.read(REF).problems == ("frontmatter: 'format' is not a number from 1",)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_an_upgrade_adds_the_format_to_the_head_of_a_book_and_touches_nothing_else(store: Store, end: str) -> None:
     books = Books(store)

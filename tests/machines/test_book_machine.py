@@ -1,12 +1,13 @@
 """A book under lineage and a human at once, in any order: no user's word is lost, nothing forgotten comes back.
 
 What a user's word is: one that stands in a text the user remembered, edited or typed into the file, and that the user
-has not deleted, replaced or forgotten since. What makes it fail: a marker that takes free text with it; a merge that
+has not deleted, replaced or forgotten since. A head that the human's typing made one of a newer format is refused: what
+was not written then was never said. What makes it fail: a marker that takes free text with it; a merge that
 prefers one side; a roll-over that leaves before it has arrived; an `add` that doesn't ask the tombstones.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import pytest
 from hypothesis import settings
@@ -15,11 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books import book_edits as changes
-from lineage.core.books.book import Book, parse_book, serialize_book
+from lineage.core.books.book import Book, parse_book, read_properties, serialize_book
 from lineage.core.books.book_edits import Cap
 from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
+from lineage.core.format.documents import FORMAT
 from lineage.documents import Books
-from lineage.errors import LineageError
+from lineage.errors import FormatError, LineageError
 from tests.support.memory_store import MemoryStore
 
 pytestmark = pytest.mark.slow
@@ -56,7 +58,7 @@ class BookMachine(RuleBasedStateMachine):
 
     @rule(number=facts)
     def extract(self, number: int) -> None:
-        self.books.add(SCOPE, KIND, fact(number))
+        self.writing(lambda: self.books.add(SCOPE, KIND, fact(number)))
 
     @rule(hand=st.booleans(), place=places, form=st.sampled_from(SURROUNDINGS))
     def remember(self, hand: bool, place: int, form: str) -> None:
@@ -70,9 +72,9 @@ class BookMachine(RuleBasedStateMachine):
         if entry := self.chosen(which):
             word = self.fresh()
             first = next(one for one in self.books.read(REF).entries if one.id == entry.id)  # of copies it is edited
-            self.live -= set(WORD.findall(first.body))
-            self.live.add(word)
-            self.apply(lambda book: changes.edit(book, entry.id, word, NOW), hand, place, form)
+            gone = set(WORD.findall(first.body)) & self.live
+            self.live = self.live - gone | {word}
+            self.apply(lambda book: changes.edit(book, entry.id, word, NOW), hand, place, form, gone)
 
     @rule(which=places, hand=st.booleans(), place=places, form=st.sampled_from(SURROUNDINGS))
     def pin(self, which: int, hand: bool, place: int, form: str) -> None:
@@ -83,13 +85,14 @@ class BookMachine(RuleBasedStateMachine):
     def forget(self, which: int, hand: bool, place: int, form: str) -> None:
         if entry := self.chosen(which):
             copies = (part.raw for part in self.books.read(REF).parts if part.entry and part.entry.id == entry.id)
-            self.live -= {word for raw in copies for word in WORD.findall(raw)}
+            gone = {word for raw in copies for word in WORD.findall(raw)} & self.live
+            self.live -= gone
             self.forgotten.add(entry.id)
-            self.apply(lambda book: changes.forget(book, entry.id), hand, place, form)
+            self.apply(lambda book: changes.forget(book, entry.id), hand, place, form, gone)
 
     @rule(most=st.integers(0, 3))
     def roll_over(self, most: int) -> None:
-        self.books.roll_over(SCOPE, KIND, Cap(most, most))
+        self.writing(lambda: self.books.roll_over(SCOPE, KIND, Cap(most, most)))
 
     # what the human does
 
@@ -148,8 +151,22 @@ class BookMachine(RuleBasedStateMachine):
         firsts = [entry for entry in sound if is_sound(book, entry.id)]
         return firsts[which % len(firsts)] if firsts else None
 
-    def apply(self, change: changes.BookEdit, hand: bool, place: int, form: str) -> None:
-        """A change by lineage; with `hand`, the human types into the file after lineage read it."""
+    def writing(self, write: Callable[[], object]) -> bool:
+        """Whether lineage wrote; it refuses a book that says a newer format, and nothing else."""
+        try:
+            write()
+        except FormatError:
+            number = read_properties(self.books.read(REF)).get("format")
+            assert isinstance(number, int)
+            assert number > FORMAT
+            return False
+        return True
+
+    def apply(self, change: changes.BookEdit, hand: bool, place: int, form: str, gone: Set[str] = frozenset()) -> None:
+        """A change by lineage; with `hand`, the human types into the file after lineage read it.
+
+        `gone` are the words that the change takes: they are still the user's where it is refused.
+        """
 
         def slow(book: Book) -> Book:
             changed = change(book)
@@ -159,7 +176,9 @@ class BookMachine(RuleBasedStateMachine):
                 self.live |= not_yet_written
             return changed
 
-        self.books.update(SCOPE, KIND, slow)
+        if not self.writing(lambda: self.books.update(SCOPE, KIND, slow)):
+            self.live |= gone
+            self.settle()
 
     def typed(self, place: int, form: str) -> None:
         """Types anywhere into the file; a word that this splits is no longer one."""
@@ -177,6 +196,10 @@ class BookMachine(RuleBasedStateMachine):
             self.store.create(path, changed)
         else:
             self.store.replace(path, changed, self.store.read(path).version)
+        self.settle()
+
+    def settle(self) -> None:
+        """Only what stands in the files is left of the user's words and of what is forgotten."""
         self.live &= set(WORD.findall(self.everything()))
         marks = {mark for ref in self.books.list() for mark in self.books.read(ref).forgotten_ids}
         self.forgotten &= marks

@@ -141,6 +141,13 @@ def read_properties(book: Book) -> dict[str, Any]:
     return frontmatter.load(book.head.removeprefix("\ufeff")).metadata if book.head else {}
 
 
+def check_writable(book: Book) -> None:
+    """Raise FormatError for a book of a newer format. Anything else that a hand left there stops no capture."""
+    number = read_properties(book).get("format")
+    if type(number) is int and number > FORMAT:
+        check_format(number)
+
+
 def upgrade_book(book: Book) -> Book:
     """Return the book with today's format in its head. A note that has no properties of a book stays as it is.
 
@@ -230,8 +237,12 @@ def _parse_head(text: str, scope: str, kind: str) -> tuple[str, list[str]]:
         return "", [f"frontmatter: {error.message}"] if is_expected else []
     if not meta or _MARKER_START.search(head):
         return "", ["frontmatter: it holds no properties of this note"]
-    is_own = (meta.get("scope", scope), meta.get("book", kind)) == (scope, kind)
-    return head, [] if is_own else ["frontmatter: it is that of another book"]
+    problems = []
+    if (meta.get("scope", scope), meta.get("book", kind)) != (scope, kind):
+        problems.append("frontmatter: it is that of another book")
+    if type(number := meta.get("format", 1)) is not int or number < 1:
+        problems.append("frontmatter: 'format' is not a number from 1")
+    return head, problems
 
 
 def _find_problems(parts: tuple[BookPart, ...]) -> list[str]:
