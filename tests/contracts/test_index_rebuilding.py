@@ -7,6 +7,7 @@ that is cut off, `present` in PostgreSQL and a database aside in SQLite.
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lineage.index import Index
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
 from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.pipeline.maintenance.reindex import reindex
+from lineage.pipeline.search.found_passages import load_passages
 from lineage.workspace.workspace import Workspace
 from tests.contracts.test_index import row
 from tests.support import engines
@@ -58,10 +60,15 @@ def ws(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         yield found
 
 
+def find(ws: Workspace, query: str) -> list[Any]:
+    hits = ws.index.search(query, None, limit=50)
+    return [replace(hit, rows=()) for hit in hits] + load_passages(ws, hits, query)
+
+
 def state(ws: Workspace) -> tuple[Any, ...]:
     """Rows, results and the ledger, whatever the numbers of rows are."""
     ledger = ws.index.load_ledger("default", Window.from_end("2026-11-22T00:00:00.000Z"))
-    found = [ws.index.search(query, None, limit=50) for query in QUERIES]
+    found = [find(ws, query) for query in QUERIES]
     assert all(found)
     own = [{name: value for name, value in one.items() if name != "id"} for one in read_rows(ws)]
     return own, found, list(ledger.entries), ledger.tallies, ws.index.load_stamps()

@@ -32,6 +32,7 @@ from lineage.index.shadow_build import temporary_folder
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
 from lineage.pipeline.maintenance import reindex as reindexing
 from lineage.pipeline.maintenance.reindex import reindex, sync_rows
+from lineage.pipeline.search.found_passages import load_passages
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import at_time, compact_session, end_session, make_turns, open_test_workspace, read_rows
 
@@ -89,7 +90,13 @@ def contents(root: Path) -> dict[str, list[Any]]:
 
 
 def found(ws: Workspace) -> list[Any]:
-    return [ws.index.search(query, None, limit=50) for query in QUERIES]
+    """The results of each query, each with its passages: these are the same where the numbers of rows are not."""
+    results = []
+    for query in QUERIES:
+        hits = ws.index.search(query, None, limit=50)
+        passages = load_passages(ws, hits, query)
+        results.append([(replace(hit, rows=()), texts) for hit, texts in zip(hits, passages, strict=True)])
+    return results
 
 
 def rebuilt(
@@ -153,7 +160,7 @@ def test_a_session_that_is_removed_meanwhile_is_not_there_afterwards(workspace: 
 
     tables, hits, report = rebuilt(workspace, Interrupted(bury))
     assert not [row for row in tables["artifacts"] if token in row]
-    assert not any(hit.session_token == token for several in hits for hit in several)
+    assert not any(hit.session_token == token for several in hits for hit, _ in several)
     assert [path for path in report.buried if token in path]
     assert b"vfig" not in (workspace / ".lineage" / "index.db").read_bytes()
 
