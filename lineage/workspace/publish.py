@@ -10,6 +10,7 @@ from itertools import chain
 from lineage.core.base import naming
 from lineage.core.base.book_paths import CURATED_PATH, GLOBAL, BookRef
 from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.core.base.project import is_repository
 from lineage.core.books.entry import TASK, USER_STATED
 from lineage.core.capture.ledger import Ledger, ProjectTally, Window
 from lineage.errors import FormatError
@@ -22,6 +23,7 @@ from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks, rank_entries
 from lineage.workspace.lookup import load_row
 from lineage.workspace.memory_items import build_item, load_curated_items
+from lineage.workspace.projects import KnownProjects
 from lineage.workspace.removed_sessions import drop_removed_sessions
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
@@ -154,7 +156,13 @@ def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) ->
     """Return what is curated, the user's rules in force and open tasks: global, the agent's, of active projects."""
     reader = BookReader(ws, agent_id)
     active = list_active_projects(tallies)
-    folders = set(map_concurrently(ws.documents.store, BookFolders(ws).resolve, active))
+    known, book_folders = KnownProjects(ws, ws.index.list_projects()), BookFolders(ws)
+
+    def resolve(path: str) -> str | None:
+        key = known.find_by_path(path)  # a path of another machine says nothing of its repository here
+        return book_folders.resolve(path, key if is_repository(key) else None)
+
+    folders = set(map_concurrently(ws.documents.store, resolve, active))
     projects = [f"project/{folder}" for folder in sorted(filter(None, folders))]
     scopes = (GLOBAL, f"agent/{agent_id}", *projects)
     reader.prefetch(BookRef(scope, kind) for scope in scopes for kind in (*_RULE_KINDS, TASK))

@@ -317,10 +317,13 @@ def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_
     assert {hit.session_id for hit in search(ws, "project:ada/cli wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
     assert {hit.session_id for hit in search(ws, f"project:{here} wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
     assert {hit.session_id for hit in search(ws, "project:eve/cli wombat", None, 9).hits} == {"s-3"}
+    folder = resolve_project_folder(ws, str(here), claim=True)
+    write_entry(ws, f"project/{folder}", "note", "The wombat keeps each line.")
     publish_all(ws)
     memory = ws.documents.store.read("MEMORY.md").data.decode()
-    assert "- ada/cli · 3 captures" in memory
-    assert "- eve/cli · 1 capture ·" in memory
+    assert memory.count("The wombat keeps each line.") == 1
+    for number, path in enumerate(("/home/ada/cli", "/Users/eve/work", "/home/ada/cli", "/srv/eve/cli")):
+        assert f"| session=s-{number} | project={path} |" in memory
     names = KnownProjects(ws, ws.index.list_projects()).label_paths()
     assert names == {"/home/ada/cli": "ada/cli", "/Users/eve/work": "ada/cli", "/srv/eve/cli": "eve/cli"}
     prepare_contexts(ws)
