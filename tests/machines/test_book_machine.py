@@ -84,11 +84,15 @@ class BookMachine(RuleBasedStateMachine):
     @rule(which=places, hand=st.booleans(), place=places, form=st.sampled_from(SURROUNDINGS))
     def forget(self, which: int, hand: bool, place: int, form: str) -> None:
         if entry := self.chosen(which):
-            copies = (part.raw for part in self.books.read(REF).parts if part.entry and part.entry.id == entry.id)
-            gone = {word for raw in copies for word in WORD.findall(raw)} & self.live
+            shelves = map(self.books.read, self.books.list_shelves(SCOPE, KIND))  # a copy may have rolled over
+            parts = (part for book in shelves for part in book.parts if part.entry and part.entry.id == entry.id)
+            gone = {word for part in parts for word in WORD.findall(part.raw)} & self.live
             self.live -= gone
             self.forgotten.add(entry.id)
-            self.apply(lambda book: changes.forget(book, entry.id), hand, place, form, gone)
+            if self.apply(lambda book: changes.forget(book, entry.id), hand, place, form, gone):
+                for ref in self.books.list_shelves(SCOPE, KIND)[1:]:  # as `Books.forget` does
+                    if any(one.id == entry.id for one in self.books.read(ref).entries):
+                        self.books.update(SCOPE, KIND, lambda book: changes.forget(book, entry.id), ref.shelf)
 
     @rule(most=st.integers(0, 3))
     def roll_over(self, most: int) -> None:
@@ -162,8 +166,8 @@ class BookMachine(RuleBasedStateMachine):
             return False
         return True
 
-    def apply(self, change: changes.BookEdit, hand: bool, place: int, form: str, gone: Set[str] = frozenset()) -> None:
-        """A change by lineage; with `hand`, the human types into the file after lineage read it.
+    def apply(self, change: changes.BookEdit, hand: bool, place: int, form: str, gone: Set[str] = frozenset()) -> bool:
+        """Whether lineage's change is written; with `hand`, the human types into the file after lineage read it.
 
         `gone` are the words that the change takes: they are still the user's where it is refused.
         """
@@ -179,6 +183,8 @@ class BookMachine(RuleBasedStateMachine):
         if not self.writing(lambda: self.books.update(SCOPE, KIND, slow)):
             self.live |= gone
             self.settle()
+            return False
+        return True
 
     def typed(self, place: int, form: str) -> None:
         """Types anywhere into the file; a word that this splits is no longer one."""
