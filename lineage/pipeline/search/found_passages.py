@@ -11,6 +11,7 @@ from lineage.workspace.workspace import Workspace
 
 MAX_CHARACTERS = 900
 MAX_PASSAGES = 3
+_MAX_READ = 2 * MAX_PASSAGES  # of a session: by meaning every passage of it may be near
 _MIN_STEM = 4  # letters that two forms of a word share
 _BREAKS = ("\n", ". ", " ")
 
@@ -34,9 +35,11 @@ def load_passages(ws: Workspace, hits: Sequence[Hit], query: str) -> list[tuple[
     A passage has at most 900 characters, cut around the words of the query. One that another holds is left out.
     """
     with ws.index.open_vector_search() as engine:
-        rows = {row.number: row for row in engine.read_passage_rows([number for hit in hits for number in hit.rows])}
+        numbers = [number for hit in hits for number in hit.rows[:_MAX_READ]]
+        rows = {row.number: row for row in engine.read_passage_rows(numbers)}
     words = extract_words(strip_operators(query))
-    return [tuple(_build_passages([rows[number] for number in hit.rows if number in rows], words)) for hit in hits]
+    found = ([rows[number] for number in hit.rows[:_MAX_READ] if number in rows] for hit in hits)
+    return [tuple(_build_passages(one, words)) for one in found]
 
 
 def _build_passages(rows: Sequence[PassageRow], words: Sequence[str]) -> Iterator[FoundPassage]:
