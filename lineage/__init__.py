@@ -14,6 +14,7 @@ A package imports only from layers below its own::
     installing           lineage's hooks in the settings of harnesses
     projection           MEMORY.md, context blocks and notes, rendered from typed entries
     index                the derived rows: SQLite, or PostgreSQL for many machines
+    recall               the hook's answer at a prompt out of the index, by the standard library alone
     telemetry            counters and marks that survive a rebuild of the index
     extraction           digests, candidates for memory, language and embedding models
     harness              adapters: a harness's transcript or hook payload → turns
@@ -28,7 +29,7 @@ A package imports only from layers below its own::
 A session on its way from the hook to MEMORY.md
 -----------------------------------------------
 1. `cli/hook_entry`, `enqueue`: a harness's hook spools an event and starts `lineage work`, another process.
-2. `pipeline/ingest/worker`, `drain`: takes the events, finds the transcript, calls `run_capture`, which first finishes
+2. `pipeline/ingest/worker`, `drain`: takes the events, finds the transcript, calls `run_capture`: it first finishes
    the jobs that a crash left.
 3. `pipeline/capture/session_end`, `capture_session`: reads and sanitizes the source, selects the new turns under the
    session's lock, and builds the intent: the files that shall exist.
@@ -49,7 +50,7 @@ Words
 - artifact: an immutable file of a capture: transcript, summary or compaction
 - manifest: the document that names the artifacts of a capture, with their hashes
 - claim: the document that fixes the stem of a session's manifest: of many writers one wins
-- tombstone: the document of a removed session, which keeps it from coming back
+- tombstone: the document of a removed session: it keeps the session from coming back
 - spool: this machine's queue of hook events and unfinished jobs
 - checkpoint: the last messages of a running session, for the next one after an interruption
 - watermark: the count and the last id of the turns that are captured already
@@ -63,7 +64,7 @@ Words
 - bundle: a session or the global books in one portable file
 - lease: a lock with an expiry and a generation, also between machines that share a bucket
 - sweep: the search for sessions that ended without an event
-- receipt: the report of a removal or migration: what was done and what was checked
+- receipt: the report of a removal or migration: its effects and its checks
 """
 
 __version__ = "0.1.0"

@@ -1,5 +1,6 @@
 """The command `lineage`."""
 
+import os
 import sys
 
 
@@ -10,7 +11,8 @@ def main() -> None:
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(arguments):
         from lineage.cli.hook_entry import run as run_hook
 
-        sys.exit(run_hook(arguments[1:]))
+        # What it prints is out, its files are closed: the end of an interpreter takes a fifth of a hook's time.
+        os._exit(run_hook(arguments[1:]))
     from lineage.cli.main import run
 
     sys.exit(run(arguments))

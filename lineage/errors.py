@@ -34,7 +34,7 @@ class WorkspaceError(LineageError):
 
 
 class DiskFull(WorkspaceError):
-    """There is no space for what a command has to write."""
+    """There is no space for the output of a command."""
 
     default_hint = "free some space, by `lineage remove SESSION` say, and run it again: it finishes what was begun"
 
@@ -92,9 +92,8 @@ class ExtraMissing(LineageError):
 
     def __init__(self, extra: str, missing: Sequence[str]) -> None:
         are = "are" if len(missing) > 1 else "is"
-        super().__init__(
-            f"{', '.join(missing)} {are} not installed", hint=f"run `pip install 'lineage-memory[{extra}]'`"
-        )
+        hint = f"run `pip install 'lineage-memory[{extra}]'`"
+        super().__init__(f"{', '.join(missing)} {are} not installed", hint=hint)
 
 
 class FindingsReported(LineageError):
@@ -105,10 +104,7 @@ class FindingsReported(LineageError):
 
 
 def describe_os_error(what: str, error: OSError, hint: str | None = None) -> WorkspaceError:
-    """Return the error of a failed operation on a file: DiskFull where that is the cause."""
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return (
-        DiskFull(f"{what}: the disk is full")
-        if is_full
-        else WorkspaceError(f"{what}: {error.strerror or error}", hint=hint)
-    )
+    """Return the error of a failed operation on a file: DiskFull if that is the cause."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"{what}: the disk is full")
+    return WorkspaceError(f"{what}: {error.strerror or error}", hint=hint)

@@ -52,17 +52,11 @@ def swap(temporary: Path, path: Path, is_expected: Callable[[Path], bool], keep:
 
 def exchange(one: Path, other: Path) -> bool:
     """Exchange the names of two files in one step; return False if the system or the file system cannot."""
-    rename = _find_exchange()
-    if rename is None:
+    if (rename := _find_exchange()) is None or (code := rename(os.fsencode(one), os.fsencode(other))) in _NO_EXCHANGE:
         return False
-    if rename(os.fsencode(one), os.fsencode(other)) == 0:
-        return True
-    import ctypes  # noqa: PLC0415  (imported already)
-
-    code = ctypes.get_errno()
-    if code in _NO_EXCHANGE:
-        return False
-    raise OSError(code, os.strerror(code), str(other))
+    if code:
+        raise OSError(code, os.strerror(code), str(other))
+    return True
 
 
 def can_exchange() -> bool:
@@ -72,17 +66,24 @@ def can_exchange() -> bool:
 
 @cache
 def _find_exchange() -> Callable[[bytes, bytes], int] | None:
-    """Return the system's call, None if it has none."""
-    if os.name == "nt":
-        return None
+    """Return the system's call: it answers with an error number, 0 for none. None if the system has no such call."""
+    if sys.platform != "darwin":
+        return find_renameat2(_EXCHANGE)
     import ctypes  # noqa: PLC0415  (3 ms, and a command that only reads does without)
 
     library: Any = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "darwin":
-        return lambda one, other: library.renamex_np(one, other, _EXCHANGE)
+    return lambda one, other: ctypes.get_errno() if library.renamex_np(one, other, _EXCHANGE) else 0
+
+
+@cache
+def find_renameat2(flag: int) -> Callable[[bytes, bytes], int] | None:
+    """Return Linux's rename with a flag: it answers with an error number, 0 for none. None on other systems."""
+    import ctypes  # noqa: PLC0415  (as above)
+
+    library: Any = ctypes.CDLL(None, use_errno=True) if os.name != "nt" else None
     if not hasattr(library, "renameat2"):
         return None
-    return lambda one, other: library.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _EXCHANGE)
+    return lambda one, other: ctypes.get_errno() if library.renameat2(_AT_FDCWD, one, _AT_FDCWD, other, flag) else 0
 
 
 def is_open_elsewhere(descriptor: int) -> bool:

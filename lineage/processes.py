@@ -1,4 +1,4 @@
-"""The process of a harness: which one a hook was started by, and whether it still runs.
+"""The process of a harness: the one that started a hook, and whether it still runs.
 
 Hooks import this module, so it imports `os` alone.
 """
@@ -15,9 +15,9 @@ _WRAPPERS = frozenset(
 
 
 def find_harness() -> str | None:
-    """Return the harness's process, its id and its start as `is_running` takes them; None where that isn't known.
+    """Return the harness's process, its id and its start as `is_running` takes them; None if that isn't known.
 
-    It is what LINEAGE_HARNESS_PID names, else the nearest ancestor that is no shell, wrapper or Python.
+    LINEAGE_HARNESS_PID names it, else it is the nearest ancestor that is no shell, wrapper or Python.
     """
     if named := os.environ.get("LINEAGE_HARNESS_PID"):
         stat = _read_stat(int(named)) if named.isdecimal() else None
@@ -42,7 +42,7 @@ def is_running(process: str) -> bool:
 
 
 def _read_stat(process: int) -> tuple[str, int, str] | None:
-    """Return a process's name, the id of its parent and the time of its start; None where the system doesn't say."""
+    """Return a process's name, the id of its parent and the time of its start; None if the system doesn't say."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:  # noqa: PTH123  (a hook does not import pathlib)
             stat = file.read()

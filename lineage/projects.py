@@ -54,6 +54,17 @@ def find_project_key(folder: str) -> str:
     return build_project_key(*identify_folder(folder))
 
 
+def list_project_keys(folder: str | None) -> "list[str]":
+    """Return the possible keys of a folder's project: by its remote, then by its path."""
+    return [key for key in list_context_names(folder) if has_project(key)]
+
+
+def list_context_names(folder: str | None) -> "list[str]":
+    """Return the possible names of a folder's prepared context, the last for sessions without a project."""
+    root, remote = identify_folder(folder)
+    return list(dict.fromkeys((build_project_key(root, remote), build_project_key(root), "")))
+
+
 def _identify(folder: str, clones: int) -> "tuple[str, str | None]":
     if not os.path.isdir(folder):
         root = strip_worktree(folder)

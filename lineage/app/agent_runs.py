@@ -14,7 +14,7 @@ from pathlib import Path
 from uuid import UUID
 
 from lineage.app.documents import detect_machine
-from lineage.app.locations import SUPPRESS_VARIABLE, open_private_store
+from lineage.app.locations import PARENT_VARIABLES, SUPPRESS_VARIABLE, open_private_store
 from lineage.app.subprocesses import RunOptions, run_subprocess
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import validate_agent_id
@@ -33,9 +33,6 @@ from lineage.workspace.workspace import Workspace
 
 DEPTH_VARIABLE = "LINEAGE_DEPTH"
 MAX_CONCURRENT_RUNS = 4
-
-_PARENT_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT")
-"""Claude Code sets these for the commands that it runs; an agent that inherits them joins the outer session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def _load_target(root: Path, reference: str, project: Path | None) -> tuple[Resu
 def _run_program(root: Path, call: ProgramCall, folder: Path, max_depth: int, options: RunOptions) -> int:
     depth = _check_depth(max_depth)
     words = _find_program(call)
-    environment = {name: value for name, value in os.environ.items() if name not in _PARENT_VARIABLES}
+    environment = {name: value for name, value in os.environ.items() if name not in PARENT_VARIABLES}
     environment |= {SUPPRESS_VARIABLE: "1", DEPTH_VARIABLE: str(depth + 1), "LINEAGE_WORKSPACE": str(root)}
     with _reserve_slot(root):
         return run_subprocess(words, options, stdin=call.stdin, cwd=folder, environment=environment)
@@ -140,10 +137,8 @@ def _check_depth(max_depth: int) -> int:
     # a process of lineage's without a depth, a worker for example, counts as one deep
     depth = max(depth, 1 if os.environ.get(SUPPRESS_VARIABLE) else 0)
     if depth >= max_depth:
-        raise LineageError(
-            f"an agent that lineage started may not start another: depth {depth} of {max_depth}",
-            hint="answer without, or raise `spawn_depth` in lineage.toml",
-        )
+        problem = f"an agent that lineage started may not start another: depth {depth} of {max_depth}"
+        raise LineageError(problem, hint="answer without, or raise `spawn_depth` in lineage.toml")
     return depth
 
 

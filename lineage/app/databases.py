@@ -75,8 +75,6 @@ def _load_index_id(private: Store) -> str:
         blob = private.read(_INDEX_ID_KEY)
     name = blob.data.decode("ascii", "replace").strip()
     if len(name) != _INDEX_ID_LENGTH or not name.isalnum() or not name.isascii():
-        raise FormatError(
-            f"{STATE_FOLDER}/{_INDEX_ID_KEY} is damaged",
-            hint=f"delete {STATE_FOLDER}/{_INDEX_ID_KEY}, then run `lineage reindex`",
-        )
+        hint = f"delete {STATE_FOLDER}/{_INDEX_ID_KEY}, then run `lineage reindex`"
+        raise FormatError(f"{STATE_FOLDER}/{_INDEX_ID_KEY} is damaged", hint=hint)
     return name

@@ -1,6 +1,6 @@
 """The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory.
 
-A finding keeps sessions from becoming memory; a note is what else there is to know. Each ends with what to type.
+A finding keeps sessions from becoming memory; a note is anything else to know. Each ends with a command to type.
 """
 
 import shlex
@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage.app import hooks
+from lineage.app.databases import describe_index
 from lineage.app.documents import detect_machine, open_documents
-from lineage.app.locations import STATE_FOLDER, format_location, load_settings, open_store
+from lineage.app.locations import STATE_FOLDER, load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base import hook_protocol
@@ -24,8 +25,8 @@ from lineage.errors import EngineMissing, IndexUnavailable
 from lineage.harness import ADAPTERS
 from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.installing import LAYOUTS, HookStatus
+from lineage.installing.commands import MCP, PARTS
 from lineage.installing.config_files import read_json_or_empty
-from lineage.installing.mcp_servers import suggest_registration
 from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.uncaptured import UncapturedSessions, find_uncaptured, list_open_sessions
@@ -55,13 +56,15 @@ class DoctorReport:
     """The state of hooks on this machine, and the problems; the field names are JSON keys.
 
     `events` has each harness's last event and its time. `on_path` is whether `lineage` is on PATH, as plug-ins need it.
-    `waiting` are open sessions, `notes` name commands that would help; `unread` names sessions of agents that lineage
-    can't read, `unshown` counts those in temporary folders: no findings.
+    `told` says what sessions get of installed hooks and how each part is turned off. `waiting` are open sessions,
+    `notes` name commands that would help; `unread` names sessions of agents that lineage can't read, `unshown` counts
+    those in temporary folders: no findings.
     """
 
     harnesses: list[HookStatus]
     events: dict[str, str]
     on_path: bool
+    told: list[str]
     findings: list[DoctorFinding]
     waiting: list[OpenSession]
     notes: list[DoctorFinding]
@@ -100,8 +103,10 @@ def examine(root: Path) -> DoctorReport:
     unread = list_unread_stores(machine.home, machine.environment)
     is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
     found_in = {finding.where for finding in findings}
-    notes = list(_list_notes(format_location(root), [one for one in statuses if one.harness not in found_in]))
-    return DoctorReport(statuses, events, is_on_path, findings, waiting, notes, unread, unshown)
+    notes = [*_list_notes([one for one in statuses if one.harness not in found_in]), *_list_recall_notes(root, state)]
+    installed = [set(status.left_out) for status in statuses if status.files]
+    told = hooks.describe_parts(root, set(PARTS).intersection(*installed)) if installed else []
+    return DoctorReport(statuses, events, is_on_path, told, findings, waiting, notes, unread, unshown)
 
 
 def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
@@ -128,17 +133,34 @@ def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str
 
 
 def _read_installed_at(status: HookStatus) -> str:
-    """Return the time at which the hooks' files were last written, canonical UTC; "" without hooks."""
+    """Return the time of the last write to the hooks' files, canonical UTC; "" without hooks."""
     return max((from_epoch(Path(file).stat().st_mtime) for file in status.files if Path(file).exists()), default="")
 
 
-def _list_notes(root: str, statuses: Iterable[HookStatus]) -> Iterator[DoctorFinding]:
-    """Yield what would help a harness's sessions, and keeps none of them from memory."""
+def _list_notes(statuses: Iterable[HookStatus]) -> Iterator[DoctorFinding]:
+    """Yield help for a harness's sessions: nothing here keeps them from memory."""
     for status in statuses:
         if status.state == NOT_INSTALLED:
             yield DoctorFinding(status.harness, "hooks are not installed", f"lineage hooks install {status.harness}")
-        elif command := suggest_registration(hooks.detect_machine(), status.harness, status.workspace or root):
-            yield DoctorFinding(status.harness, "can't look into its memory: no MCP server is registered", command)
+        elif MCP in status.left_out and MCP not in status.parts and (error := hooks.find_missing_extra()):
+            what = f"can't look into its memory: {error.message}"
+            yield DoctorFinding(status.harness, what, f"{error.hint}, then `lineage hooks install {status.harness}`")
+
+
+def _list_recall_notes(root: Path, state: Mapping[str, Any]) -> Iterator[DoctorFinding]:
+    if describe_index():
+        what = "sessions are told nothing at a prompt or an action: a hook asks no server"
+        yield DoctorFinding(
+            "recall", what, "take the address of the index out of this machine's settings, then reindex"
+        )
+        return
+    for kind in state.get("recall_off", ()):
+        what = f"sessions are told nothing at {'a prompt' if kind == 'prompt' else 'an action'}"
+        yield DoctorFinding("recall", what, f"take `{kind} = false` out of {SETTINGS_FILE} if that is not meant")
+    if state["recall_failures"]:
+        log = shlex.quote(str(root / STATE_FOLDER / hook_protocol.HOOK_LOG))
+        what = f"nothing was said at times, the last: {state['recall_failures'][-1]}"
+        yield DoctorFinding("recall", what, f"if that goes on, `lineage reindex`; then rm {log}")
 
 
 def _check_sessions(
@@ -195,7 +217,7 @@ def _judge_uncaptured(
 
 
 def _find_expiry(machine: HarnessHistories, now: str) -> str:
-    """Return the time before which Claude Code deletes what was last written, within days."""
+    """Return the time before which Claude Code deletes transcripts within days."""
     (folder, *_) = ADAPTERS["claude-code"].list_roots(machine.home, machine.environment)
     setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
     days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS

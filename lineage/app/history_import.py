@@ -12,6 +12,7 @@ from lineage.app.documents import detect_machine
 from lineage.app.locations import STATE_FOLDER, is_workspace, open_private_store, open_store
 from lineage.app.workspace import open_workspace, run_in_workspace
 from lineage.core.base.naming import validate_agent_id
+from lineage.core.base.progress import StageProgress
 from lineage.documents import Documents
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness import ADAPTERS, load_adapter
@@ -19,7 +20,7 @@ from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.index import SqliteIndex
 from lineage.pipeline.ingest import history_import
 from lineage.pipeline.ingest.history_import import HistoryImport
-from lineage.pipeline.ingest.import_sources import ImportRequest, StageProgress, is_there
+from lineage.pipeline.ingest.import_sources import ImportRequest, is_there
 from lineage.store import LocalStore
 from lineage.store.overlay import OverlayStore
 from lineage.telemetry import Telemetry
@@ -57,7 +58,7 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
 
 
 def list_unread(request: ImportRequest) -> list[UnreadStore]:
-    """Return what agents keep that lineage can't read, of the requested harnesses; of named paths nothing is said."""
+    """Return the unreadable stores of the requested harnesses' agents; of named paths nothing is said."""
     stores = list_unread_stores(request.histories.home, request.histories.environment)
     is_all = request.harnesses == tuple(sorted(ADAPTERS))
     own = [store for store in stores if is_all or store.agent.lower().startswith(request.harnesses)]

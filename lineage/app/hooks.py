@@ -3,12 +3,14 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lineage.app.locations import find_template
-from lineage.errors import InvalidInput, LineageError
+from lineage.app.databases import describe_index
+from lineage.app.locations import find_template, load_settings, open_store, require_extra
+from lineage.config.workspace import RecallSettings
+from lineage.errors import ExtraMissing, InvalidInput, LineageError
 from lineage.installing import (
     LAYOUTS,
     FileChange,
@@ -22,7 +24,10 @@ from lineage.installing import (
     read_record,
     read_status,
 )
+from lineage.installing.commands import MCP, RECALL, SKILL
 from lineage.installing.status import HARMLESS_HINT
+
+_MOMENTS = {"prompt": "a prompt", "action": "an edit or command"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +63,53 @@ def find_program() -> tuple[str, ...]:
     return (str(Path(program).absolute()),) if program else (sys.executable, "-m", "lineage")
 
 
-def install(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
-    """Install the hooks of the named harnesses, or of every harness on this machine.
+def install(
+    root: Path, agent: str, names: Sequence[str], *, dry_run: bool, left_out: Collection[str] = ()
+) -> list[HookOutcome]:
+    """Install the hooks, MCP server and skill of the named harnesses, or of every harness on this machine.
 
-    Raises InvalidInput for an unknown name or agent. An error of one harness does not stop the others.
+    `left_out` are parts that nobody wants; without its extra the server is one of them. Raises InvalidInput for an
+    unknown name or agent. An error of one harness does not stop the others.
     """
     machine = detect_machine()
     names = names or [name for name, layout in LAYOUTS.items() if layout.folder(machine).is_dir()]
-    return _apply_each(machine, _build_commands(root, agent, names), plan_install, dry_run=dry_run)
+    parts = frozenset(left_out) | ({MCP} if find_missing_extra() else set())
+    commands = [replace(command, left_out=parts) for command in _build_commands(root, agent, names)]
+    return _apply_each(machine, commands, plan_install, dry_run=dry_run)
+
+
+def find_missing_extra() -> ExtraMissing | None:
+    """Return the reason why the MCP server can't run, None if it can."""
+    try:
+        require_extra("mcp", "mcp")
+    except ExtraMissing as error:
+        return error
+    return None
+
+
+def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
+    """Return in plain words the texts that sessions of this workspace get, when, and how each part is turned off."""
+    settings = load_settings(open_store(root))
+    recall = settings.recall
+    moments = [name for name, is_on in (("a prompt", recall.prompt), ("an edit or command", recall.action)) if is_on]
+    if describe_index():  # no hook asks a server
+        moments = []
+    block = f"at its start a block of at most {settings.context.budget} tokens: what came before"
+    texts = {
+        "block": block if settings.context.budget else "",
+        RECALL: f"at {' or '.join(moments)} up to three quotes, where memory holds something about it"
+        if moments
+        else "",
+        MCP: "tools with which its agent searches and remembers, when the agent decides to (an MCP server)",
+        SKILL: "a page that says when to do so, read when the agent decides to (a skill)",
+    }
+    switches = {
+        "block": "`budget = 0` under [context] in lineage.toml",
+        RECALL: "`lineage hooks install --no-recall`, or `prompt = false` and `action = false` under [recall]",
+        MCP: "`lineage hooks install --no-mcp`",
+        SKILL: "`lineage hooks install --no-skill`",
+    }
+    return [f"{part}: {text}; off by {switches[part]}" for part, text in texts.items() if text and part not in left_out]
 
 
 def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
@@ -81,8 +125,13 @@ def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStat
     return [read_status(machine, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
 
 
+def read_recall_settings(root: Path) -> RecallSettings:
+    """Return the settings of recall: the permission to tell sessions something at prompts and actions."""
+    return load_settings(open_store(root)).recall
+
+
 def summarize_hooks(root: Path) -> dict[str, str]:
-    """Return the state of the hooks of each harness on this machine, with the kinds of what keeps them from working."""
+    """Return the state of the hooks of each harness on this machine, with the kinds of problems."""
     return {
         status.harness: ", ".join(
             dict.fromkeys([status.state, *(one.kind for one in status.findings if one.mend != HARMLESS_HINT)])

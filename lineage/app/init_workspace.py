@@ -5,8 +5,8 @@ Three sorts of files, three rules. (format: Workspace)
 1. The user's files (AGENT_MEMORY.md, the settings, `.gitignore`) are made if missing, and never written again.
 2. `.obsidian/` belongs to the vault's owner. In an existing vault, and for a workspace in a folder of a vault, only the
    style sheet is written: it has no effect until the user turns it on.
-3. The handbook, views and integrations are lineage's. An existing file with other content is a conflict; the caller
-   decides whether it is replaced.
+3. Views and templates are lineage's. An existing file with other content is a conflict; the caller decides whether it
+   is replaced. The handbook, integrations and services stay in the package (`lineage help`).
 
 MEMORY.md is written by every command: a foreign one is a conflict that must be resolved before there is a workspace.
 All checks and questions come before the first write.
@@ -38,10 +38,12 @@ OBSIDIAN_FOLDER = ".obsidian/"
 CSS_SNIPPET = ".obsidian/snippets/lineage.css"
 GITIGNORE = ".gitignore"
 
+_DEFAULT_FOLDER = "lineage"
 _CONFIG_FILE = "lineage.toml"
 _MEMORY_MD = memory_md_path(DEFAULT_AGENT)
 _GENERATED_MARK = b"`lineage render` writes it again"
 _SEPARATE_FOLDER_HINT = "keep the memory in a folder of its own: lineage init VAULT --folder NAME"
+_PACKAGE_ONLY = frozenset({"handbook", "integrations", "services"})
 _USER_FILES = frozenset({CURATED_PATH, _CONFIG_FILE, GITIGNORE})
 _IGNORE_LINES = frozenset({STATE_FOLDER, f"{STATE_FOLDER}/", f"/{STATE_FOLDER}", f"/{STATE_FOLDER}/"})
 
@@ -94,12 +96,14 @@ def init_workspace(
 ) -> InitResult:
     """Make a workspace in `vault`, or in `folder` below it. Running it again changes nothing.
 
+    In a vault of somebody's that is no workspace yet, the folder is `lineage` unless one is named.
     `may_replace` decides each conflict, by its path. `shared` lets the folder's group read it.
 
     Raises InvalidInput for an unsuitable folder, WorkspaceError for
     a missing vault and for a file in place of a folder, FindingsReported for a bucket that would lose writes.
     """
     _check_vault_path(vault)
+    folder = folder or _choose_folder(vault)
     workspace = vault / _validate_folder(vault, folder) if folder else vault
     check_bucket(workspace)
     is_ours = not folder and _has_only_template_files(vault)
@@ -137,6 +141,12 @@ def _check_vault_path(vault: Path) -> None:
         raise WorkspaceError(
             f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: lineage init DIR"
         ) from error
+
+
+def _choose_folder(vault: Path) -> str | None:
+    """Return the folder for a workspace in an existing vault, None for a vault of its own."""
+    is_vault = not is_bucket(vault) and (vault / OBSIDIAN_FOLDER).is_dir() and not _has_only_template_files(vault)
+    return _DEFAULT_FOLDER if is_vault and not (vault / _CONFIG_FILE).is_file() else None
 
 
 def check_bucket(root: Path) -> None:
@@ -178,7 +188,7 @@ def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile
     inner = open_store(workspace) if is_bucket(workspace) else LocalStore(workspace, locks=locks)
     prefix = "" if workspace == vault else f"{workspace.relative_to(vault).as_posix()}/"
     source, has_link = find_template(), (vault / OBSIDIAN_FOLDER).is_symlink()
-    paths = [file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()]
+    paths = list_installed_files(source)
     if is_bucket(workspace):  # Obsidian opens folders
         paths = [path for path in paths if not path.startswith(OBSIDIAN_FOLDER)]
     for path in sorted(paths, key=lambda path: (path.startswith(OBSIDIAN_FOLDER), path)):
@@ -187,6 +197,12 @@ def _list_template_files(vault: Path, workspace: Path) -> Iterator[_TemplateFile
         # a link may lead into another vault: nothing is read or written through it
         existing = None if is_setting and has_link else _read_existing(store, path)
         yield _TemplateFile(path, (source / path).read_bytes(), store, display_path, existing)
+
+
+def list_installed_files(source: Path) -> list[str]:
+    """Return the files of the template that a workspace gets, relative to it."""
+    found = (file.relative_to(source) for file in source.rglob("*") if file.is_file())
+    return [path.as_posix() for path in found if path.parts[0] not in _PACKAGE_ONLY]
 
 
 def _read_existing(store: "LocalStore | BucketStore", path: str) -> Blob | None:

@@ -32,10 +32,8 @@ def take_access_key(environment: MutableMapping[str, str], *, is_local: bool, co
     # popped: child processes have no use for the key and must not leak it
     token = (environment.pop(ACCESS_KEY_VARIABLE, "") or configured).strip()
     if not token and not is_local:
-        raise InvalidInput(
-            "other machines are to reach this: it needs a token",
-            hint=f"set {ACCESS_KEY_VARIABLE} to a long random text, or leave out `--host` and `--allow-host`",
-        )
+        hint = f"set {ACCESS_KEY_VARIABLE} to a long random text, or leave out `--host` and `--allow-host`"
+        raise InvalidInput("other machines are to reach this: it needs a token", hint=hint)
     if token and (len(token) < _MIN_KEY_LENGTH or not token.isascii() or not token.isprintable() or " " in token):
         raise InvalidInput(
             f"{ACCESS_KEY_VARIABLE} is too short, or not plain: {_MIN_KEY_LENGTH} letters and digits or more",
@@ -51,10 +49,8 @@ def bind_socket(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise WorkspaceError(
-            f"can't listen at {host}, port {port}: {os.strerror(error.errno) if error.errno else error}",
-            hint="name another port with `--port`",
-        ) from error
+        problem = f"can't listen at {host}, port {port}: {os.strerror(error.errno) if error.errno else error}"
+        raise WorkspaceError(problem, hint="name another port with `--port`") from error
 
 
 def format_url(listener: socket.socket) -> str:

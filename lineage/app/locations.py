@@ -28,6 +28,9 @@ STATE_FOLDER = ".lineage"
 SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"
 """Silences `lineage hook` in a process and all that it starts."""
 
+PARENT_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT")
+"""Claude Code sets these for the commands that it runs; an agent that inherits them joins the outer session."""
+
 _MARKS = (STATE_FOLDER, SETTINGS_FILE, "memory", "books", "MEMORY.md", "AGENT_MEMORY.md")
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
 _DEFAULT_ROOT = "~/.agents"
@@ -83,7 +86,7 @@ def is_writable(root: Path) -> bool:
 def is_workspace(root: Path, store: "LocalStore | BucketStore") -> bool:
     """Return whether a workspace was made there, by `init` or a hook, or was copied there; any other folder is none.
 
-    One that can't be looked into counts: what then fails says why. Raises WorkspaceError if the system cannot tell.
+    An unreadable one counts: the next step says why it fails. Raises WorkspaceError if the system cannot tell.
     """
     is_unknown = is_bucket(root) or not os.access(root, os.X_OK)
     return store.exists() and (is_unknown or any(os.path.lexists(root / mark) for mark in _MARKS))

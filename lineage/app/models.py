@@ -7,18 +7,15 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lineage.app.locations import SUPPRESS_VARIABLE
+from lineage.app.locations import PARENT_VARIABLES, SUPPRESS_VARIABLE
 from lineage.config.embedding import LOCAL, NONE, EmbeddingSettings
-from lineage.config.machine import COMMAND, LIBRARY, ModelSettings
+from lineage.config.machine import COMMAND, HARNESS, LIBRARY, ModelSettings
 from lineage.extraction.embedding.port import Embedder, EmbeddingModel
 from lineage.telemetry import Telemetry
 from lineage.workspace.paths import expand_home
 
 if TYPE_CHECKING:  # the port brings the extraction of candidates: a command without a model doesn't import it
     from lineage.extraction.model.port import Model, ModelProvider
-
-_SESSION_VARIABLES = ("CLAUDECODE",)
-"""Set inside of a session; Claude Code refuses to start with it."""
 
 
 def build_model(settings: ModelSettings, telemetry: Telemetry, day: str) -> "Model | None":
@@ -34,7 +31,7 @@ def build_model(settings: ModelSettings, telemetry: Telemetry, day: str) -> "Mod
 
 def build_provider(settings: ModelSettings, environment: Mapping[str, str]) -> "ModelProvider | None":
     """Return the configured provider; hooks stay silent in its processes (lessons: 14)."""
-    inherited = {name: value for name, value in environment.items() if name not in _SESSION_VARIABLES}
+    inherited = {name: value for name, value in environment.items() if name not in PARENT_VARIABLES}
     child_environment = {**inherited, SUPPRESS_VARIABLE: "1", "NO_COLOR": "1"}
     seconds, max_bytes = settings.timeout_seconds, settings.max_answer_bytes
     if settings.provider == COMMAND:
@@ -48,6 +45,10 @@ def build_provider(settings: ModelSettings, environment: Mapping[str, str]) -> "
         from lineage.extraction.model.library import LibraryProvider
 
         return LibraryProvider.for_model(settings.name, child_environment, seconds, max_bytes)
+    if settings.provider == HARNESS:
+        from lineage.extraction.model.harness_program import HarnessProvider
+
+        return HarnessProvider(settings.name, settings.model, child_environment, seconds, max_bytes)
     return None
 
 

@@ -35,7 +35,7 @@ def load_workspace_rules(root: Path) -> RedactionRules:
 
 
 def load_rules(store: Store, settings: Settings, patterns: tuple[str, ...]) -> RedactionRules:
-    """Return the rules that lineage.toml configures, without what fits this machine's patterns of allowed values.
+    """Return the rules that lineage.toml configures, without values that fit this machine's allowed patterns.
 
     Raises InvalidInput for a user's file that is missing, malformed or has rules that RE2 rejects, by name.
     """
@@ -54,10 +54,8 @@ def load_rules(store: Store, settings: Settings, patterns: tuple[str, ...]) -> R
 def _read_rules_file(store: Store, path: str) -> dict[str, object]:
     blob = read_or_none(store, path)
     if blob is None:
-        raise InvalidInput(
-            f"sanitizer.rules_path names {path!r}, which is not there",
-            hint="put the file into the workspace, or mend lineage.toml",
-        )
+        hint = "put the file into the workspace, or mend lineage.toml"
+        raise InvalidInput(f"sanitizer.rules_path names {path!r}, which is not there", hint=hint)
     try:
         return tomllib.loads(blob.data.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError) as error:

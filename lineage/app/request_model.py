@@ -1,4 +1,4 @@
-"""What another program asks, as a pydantic model: checked on the way in, told as JSON Schema.
+"""The request of another program as a pydantic model: checked on the way in, told as JSON Schema.
 
 The page, its API and the MCP server import it; no command does, for it takes 50 ms.
 """
@@ -57,7 +57,7 @@ class PlainSchema(GenerateJsonSchema):
         return self.mode == "serialization" or super().field_is_required(field, total)
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
-        """Return the schema of a field with a default; null, which stands for none, is not told."""
+        """Return the schema of a field with a default; null stands for none, and is not told."""
         told = super().default_schema(schema)
         return {key: value for key, value in told.items() if key != "default" or value is not None}
 
@@ -89,7 +89,7 @@ def build_request_model(function: Callable[..., Any]) -> type[RequestModel]:
 def check_request(model: type[Model], values: Any, *, is_text: bool = False) -> Model:
     """Return the values as their model. `is_text`: all came as text, of an address or a form.
 
-    Raises InvalidInput, which tells the first problem.
+    Raises InvalidInput with the first problem.
 
     >>> class Asked(RequestModel):
     ...     limit: int = 10

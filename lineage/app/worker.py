@@ -107,7 +107,7 @@ def drain_and_sweep(root: Path, *, idle_minutes: int) -> SweepResult:
 
 
 def _build_sweep_requests(root: Path) -> list[ImportRequest]:
-    """Return a request for each agent whose sessions this workspace captures; harnesses without hooks are default's."""
+    """Return a request for each agent with sessions in this workspace; harnesses without hooks are default's."""
     agents = dict.fromkeys(ADAPTERS, DEFAULT_AGENT)
     for status in read_statuses(root, DEFAULT_AGENT, ()):
         if status.workspace and Path(status.workspace) != root:

@@ -8,24 +8,27 @@ from dataclasses import fields
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from shutil import copyfile, disk_usage
+from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from lineage.app import clock, locations
 from lineage.app.databases import INDEX_FILE, TELEMETRY_FILE, open_databases
 from lineage.app.models import build_embedding, build_model
+from lineage.app.redaction import load_rules
 from lineage.config import Settings
 from lineage.config.machine import MachineSettings
 from lineage.config.workspace import SanitizerSettings
 from lineage.core.books.book_edits import find_cap
+from lineage.core.sanitizer import Ruleset
 from lineage.database.sqlite import delete_database
 from lineage.documents import Documents
 from lineage.errors import DatabaseDamaged, DiskFull, LineageError
 from lineage.store import Store
+from lineage.store.memory import MemoryStore
+from lineage.store.overlay import OverlayStore
 from lineage.workspace.removed_sessions import drop_removed_sessions, finish_scrub
 from lineage.workspace.workspace import Workspace, list_stale_marks, tolerate_outage
-
-if TYPE_CHECKING:  # the rules cost 40 ms to import: a command that only reads does without
-    from lineage.core.sanitizer import Ruleset
 
 Result = TypeVar("Result")
 
@@ -44,12 +47,12 @@ def run_in_workspace(
 ) -> Result:
     """Open the workspace, run a use case in it and return its result.
 
-    `create` makes a missing workspace, which no command does for what was typed. `needs_index` fills a missing index.
+    `create` makes a missing workspace: no command does that for a typed folder. `needs_index` fills a missing index.
     With `writes`, unfinished jobs in the spool run first. If the index turns out to be damaged, it is reset and the use
     case runs a second time: every use case must be repeatable. It also runs again if the workspace's first archive
     appeared meanwhile. Raises WorkspaceError for a missing workspace.
 
-    Where nothing can be written (another user's workspace, a mounted backup, a full disk) a use case that only reads
+    If nothing can be written (another user's workspace, a mounted backup, a full disk) a use case that only reads
     gets a copy of the index, or one built for it, in a temporary folder; `in_place` says that it doesn't only read. One
     that frees space gets a new index there if the disk is full: the workspace's own gives its space away.
     """
@@ -94,10 +97,7 @@ def _run_in_open_workspace(
 
 @contextmanager
 def _copy_databases(root: Path) -> Iterator[Path]:
-    """Copy what can be read of a workspace's databases into a temporary folder; what that damages is built anew."""
-    from shutil import copyfile, disk_usage  # few workspaces need these
-    from tempfile import TemporaryDirectory
-
+    """Copy the readable databases of a workspace into a temporary folder; a copy that is damaged is built anew."""
     folders = [folder for folder in _SCRATCH_FOLDERS if folder and os.access(folder, os.W_OK)]
     roomiest = max(folders, key=lambda folder: disk_usage(folder).free, default=None)  # None: as the system says
     with TemporaryDirectory(prefix="lineage-", dir=roomiest) as name:
@@ -132,12 +132,7 @@ def _ensure_indexed(ws: Workspace) -> None:
 
 
 def open_workspace(
-    root: Path,
-    *,
-    create: bool = False,
-    use_model: bool = True,
-    state: Path | None = None,
-    is_read_only: bool = False,
+    root: Path, *, create: bool = False, use_model: bool = True, state: Path | None = None, is_read_only: bool = False
 ) -> Workspace:
     """Return the object graph of one workspace, with this machine's models if configured.
 
@@ -154,9 +149,6 @@ def open_workspace(
     machine = locations.load_machine_settings(os.environ)
     private: Store = locations.open_private_store(root)
     if is_read_only:
-        from lineage.store.memory import MemoryStore
-        from lineage.store.overlay import OverlayStore
-
         store = OverlayStore(MemoryStore(), store)
         can_read = os.access(root / locations.STATE_FOLDER, os.R_OK | os.X_OK)
         private = OverlayStore(MemoryStore(), private) if can_read else MemoryStore()
@@ -164,9 +156,10 @@ def open_workspace(
     place = own / locations.STATE_FOLDER
     index, telemetry = open_databases(own, private, state)
     embedding = build_embedding(machine.embedding)
+    caps = {cap.name.removeprefix("max_"): getattr(settings.books, cap.name) for cap in fields(settings.books)}
     vector_file = place / "vectors.db"
     return Workspace(
-        documents=Documents(store, private, partial(find_cap, _list_caps(settings))),
+        documents=Documents(store, private, partial(find_cap, caps)),
         index=index,
         telemetry=telemetry,
         settings=settings,
@@ -186,14 +179,8 @@ def _warn_once(warning: str) -> None:
     sys.stderr.write(f"warning: {warning}\n")
 
 
-def _list_caps(settings: Settings) -> dict[str, int]:
-    return {cap.name.removeprefix("max_"): getattr(settings.books, cap.name) for cap in fields(settings.books)}
-
-
-def _load_custom_rules(store: Store, settings: Settings, machine: MachineSettings) -> "Ruleset | None":
+def _load_custom_rules(store: Store, settings: Settings, machine: MachineSettings) -> Ruleset | None:
     """Return the redaction rules that lineage.toml and this machine configure; None for the built-in ones."""
     if settings.sanitizer == SanitizerSettings() and not machine.allow_patterns:
         return None
-    from lineage.app.redaction import load_rules
-
     return load_rules(store, settings, machine.allow_patterns).ruleset

@@ -10,9 +10,13 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, SectionUsage
+from lineage.recall.at_prompt import Recall, format_item
+from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.lookup import describe_unshown
+from lineage.workspace.projects import KnownProjects, find_key
 from lineage.workspace.workspace import Workspace
 
 
@@ -20,19 +24,31 @@ from lineage.workspace.workspace import Workspace
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
 @click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
 @click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
+@click.option("--prompt", metavar="TEXT", help="What the hook tells the agent at this prompt, instead of all that.")
 @click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
 @click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
-def command(root: Path, explain: bool, as_json: bool, **request: Any) -> int:
+def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **request: Any) -> int:
     """Print what a new session is told of earlier ones, within a budget for all of it.
 
-    A token is four characters, rounded up; other scripts than English cost more of them.
+    A token is four characters, rounded up; other scripts than English cost more of them. With --prompt: what memory
+    holds about a prompt, in the project of --project or of this folder, and nothing where it holds nothing; --explain
+    shows how near each passage came.
 
     \b
     Example:
       lineage context --project demo --query "the reader" --budget 1500
       lineage context --explain
+      lineage context --prompt "the importer loses the last row" --explain
     """
+    if prompt is not None:
+        recall = run_in_workspace(root, partial(_recall, prompt=prompt, **request))
+        if as_json:
+            print_json(recall.as_json())
+        else:
+            show = _explain_recall if explain else _print_items
+            show(recall)
+        return 0
     block, unread, unshown = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
     if as_json:
         values = {"text": block.text, "tokens": block.tokens, "budget": block.budget}
@@ -55,6 +71,34 @@ def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, 
     """Return the block, the paths of unreadable books, and how many sessions can't be in it."""
     books = BookReader(ws)
     return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws)
+
+
+def _recall(
+    ws: Workspace, *, prompt: str, agent_id: str, project: str | None, session: str | None, **_: object
+) -> Recall:
+    place = project or str(Path.cwd())
+    keys = KnownProjects(ws, ws.index.list_projects(), place).list_equal(find_key(ws, place))
+    folder = resolve_project_folder(ws, place)
+    return recall_for_prompt(ws, prompt, agent_id=agent_id, keys=keys, folder=folder, session=session or "")
+
+
+def _print_items(recall: Recall) -> None:
+    if recall.items:
+        print_text("\n\n".join(map(format_item, recall.items)))
+    else:
+        print_warning("nothing is given at this prompt: see --explain")
+
+
+def _explain_recall(recall: Recall) -> None:
+    """Print what was considered, the best first, with its features; the score is how far above the floor it is."""
+    if recall.reason:
+        print_text(f"nothing: {recall.reason}")
+    for one in sorted(recall.considered, key=lambda one: -one.score):
+        values = ", ".join(f"{name} {value:.2f}" for name, value in one.features.items())
+        print_text(f"{one.verdict}: {one.row.at[:10]} {one.row.kind} {one.id} {one.row.title}")
+        score = f"too little {', '.join(one.missed)}" if one.missed else f"{one.score:+.2f}"
+        print_text(f"  {score}: {values}")
+        print_text(f"  meets: {' '.join(word.text for word in one.met)}")
 
 
 def _explain(block: ContextBlock) -> None:

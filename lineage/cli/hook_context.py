@@ -2,44 +2,59 @@
 
 import os
 import time
-from zlib import crc32
 
 from lineage.core.base import hook_protocol
+from lineage.core.base.context_blocks import ContextFile, find_context_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from typing import Any
 
 WAIT_SECONDS = 3.0  # after a compaction, for the block with the session's own statements
 
 _POLL_SECONDS = 0.02
-_MAX_FOLDERS = 40  # each is a look at the disk before the session starts
 
 
-def print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]", before: str) -> None:
-    """Print the prepared context block of the session's folder, of one above it in its repository, or of that.
+def print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]", before: str) -> "Sequence[str]":
+    """Print the prepared context block of the project that the session's folder belongs to, else what is global.
 
-    After a compaction the block prepared for the session comes first; `before` is the name of the event before it. A
-    resumed session has its own summary already.
+    Return the ids of the entries in it. After a compaction the block prepared for the session comes first; `before` is
+    the name of the event before it. A resumed session has its own summary already.
     """
     sources = {payload.get("source"), payload.get("reason")} & {hook_protocol.COMPACTED, hook_protocol.RESUMED}
-    session, own = payload.get("session_id") or payload.get("sessionId"), ""
-    if hook_protocol.COMPACTED in sources and isinstance(session, str) and _wait_for_worker(root, before):
-        own = read_context(root, agent, hook_protocol.session_block_name(session))
+    session, names = find_session(payload), list[str]()
+    if hook_protocol.COMPACTED in sources and session and _wait_for_worker(root, before):
+        names = [hook_protocol.session_block_name(session)]
+    file = read_context(root, agent, names) if names else ContextFile()
+    if not file.text and (folder := find_folder(payload)):
+        from lineage.projects import list_context_names
+
+        file = read_context(root, agent, list_context_names(folder))
+    if block := file.text:
+        from lineage.core.base.hook_output import format_hook_output
+
+        if sources and session:
+            from lineage.core.base.own_session import drop_session
+
+            block = drop_session(block, agent, session)
+        write_stdout(format_hook_output(harness, block))
+    return file.entry_ids
+
+
+def find_session(payload: "dict[str, Any]") -> str:
+    """Return the id of a payload's session, "" without one."""
+    values = (payload.get(field) for field in ("session_id", "sessionId"))
+    return next((value for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def find_folder(payload: "dict[str, Any]") -> str | None:
+    """Return the folder that a session runs in, None if its payload doesn't say."""
     folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
     if not isinstance(folder, str):
         roots = payload.get("workspace_roots")
         folder = roots[0] if isinstance(roots, list) and roots else None
-    blocks = (read_context(root, agent, place) for place in _iter_places(folder)) if isinstance(folder, str) else ()
-    if block := own or next(filter(None, blocks), ""):
-        from lineage.core.base.hook_output import format_hook_output
-
-        if sources and isinstance(session, str):
-            from lineage.core.base.own_session import drop_session
-
-            block = drop_session(block, agent, session)
-        _write_stdout(format_hook_output(harness, block))
+    return folder if isinstance(folder, str) else None
 
 
 def _wait_for_worker(root: str, name: str) -> bool:
@@ -52,33 +67,21 @@ def _wait_for_worker(root: str, name: str) -> bool:
     return True
 
 
-def _iter_places(folder: str) -> "Iterator[str]":
-    """Yield a folder, its parents up to its repository's root, and its project's key (format: Identity)."""
-    places = [folder]
-    while not os.path.lexists(os.path.join(places[-1], ".git")):
-        parent = os.path.dirname(places[-1])
-        if parent == places[-1] or len(places) == _MAX_FOLDERS:
-            places = [folder]
-            break
-        places.append(parent)
-    yield from places
-    from lineage.projects import find_project_key
-
-    yield find_project_key(folder)
-
-
-def _write_stdout(text: str) -> None:
-    # past sys.stdout: a buffer flushed at exit could fail, and set the exit code
+def write_stdout(text: str) -> None:
+    """Write ASCII text past `sys.stdout`: a buffer flushed at exit could fail, and set the exit code."""
     view = memoryview(text.encode("ascii"))
     while view:
         view = view[os.write(1, view) :]
 
 
-def read_context(root: str, agent: str, folder: str) -> str:
-    """Return the prepared block of an agent in a folder, "" without one."""
-    key = hook_protocol.context_block_key(agent, folder, crc32(f"{agent}\n{folder}".encode("utf-8", "replace")))
-    try:
-        with open(os.path.join(root, ".lineage", key), encoding="utf-8", errors="replace") as file:
-            return file.read() if file.readline() == hook_protocol.context_block_header(agent, folder) else ""
-    except OSError:
-        return ""
+def read_context(root: str, agent: str, names: "Sequence[str]") -> ContextFile:
+    """Return the prepared block of an agent under the first of these names, an empty one without any."""
+
+    def read(key: str) -> str:
+        try:
+            with open(os.path.join(root, ".lineage", key), encoding="utf-8", errors="replace", newline="") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    return find_context_file(read, agent, names)

@@ -1,14 +1,24 @@
 """`lineage hook`: put the payload of a harness's hook into the spool, start the worker, end.
 
 The standard library only, and little of it: every session of every harness pays for each import. The hook never reads
-the transcript, waits for nothing, prints nothing but the context block at a session's start, and always exits 0;
-failures show in `lineage status`. (law 5; harnesses.md 0.1)
+the transcript, prints nothing but the context block at a session's start and what it recalls at a prompt, and always
+exits 0; failures show in `lineage status`. (law 5; harnesses.md 0.1)
 """
 
 import os
 import sys
 import time
 
+from lineage.cli.hook_files import (
+    NO_FOLLOW,
+    decode_object,
+    encode_json,
+    ensure_folder,
+    format_moment,
+    log_failure,
+    try_lock,
+    write_atomically,
+)
 from lineage.core.base import hook_protocol
 from lineage.processes import find_harness
 
@@ -21,11 +31,8 @@ MAX_BYTES = 16 * 1024 * 1024
 READ_SECONDS = 1.0  # some harnesses never close stdin, all wait for the hook, and a busy machine lets them write late
 
 _CHUNK = 1 << 16
-_MAX_LOG_BYTES = 1 << 18  # a hook that fails at each turn must not fill the disk
 _DEFAULT_ROOT = "~/.agents"
 _OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
-# a link planted in .lineage must not lead a write elsewhere; Windows has no such flag
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def run(arguments: "Sequence[str]") -> int:
@@ -38,23 +45,43 @@ def run(arguments: "Sequence[str]") -> int:
         root = _resolve_root(options.get("--workspace"))
         if len(words) != 1:
             raise ValueError(f"one harness is to be named, there are {len(words)} words")
-        enqueue(root, words[0], options.get("--agent") or "default", _read_payload())
+        is_asked = hook_protocol.NO_RECALL not in options
+        enqueue(root, words[0], options.get("--agent") or "default", _read_payload(), is_asked=is_asked)
     except Exception as error:  # noqa: BLE001  (a failing hook must not fail its harness)
-        _log_failure(root, error)
+        log_failure(root, error)
     return 0
 
 
-def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
-    """Write the payload to the spool, durably; answer a session start; start a worker."""
+def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]", *, is_asked: bool = True) -> None:
+    """Write the payload to the spool, durably; answer a session start; start a worker.
+
+    A prompt or an action is answered if the hook `is_asked` to, and nothing else: it leaves no event, and the next
+    turn's end starts the worker.
+    """
     event = _find_event(payload)
+    if event in hook_protocol.RECALL_KINDS:
+        if not is_asked:
+            return
+        from lineage.cli.hook_recall import print_recall
+
+        print_recall(root, harness, agent, event, payload)
+        return
     prefix = hook_protocol.TURN_PREFIX if event in hook_protocol.TURN_END_EVENTS else ""
     prefix = hook_protocol.COMPACTION_PREFIX if event in hook_protocol.BEFORE_COMPACTION_EVENTS else prefix
     _write_event(root, harness, agent, payload, prefix)
+    if _is_context_gone(event, payload) and os.path.isdir(os.path.join(root, ".lineage", hook_protocol.RECALL_LOG)):
+        from lineage.cli.hook_recall import renew_recall
+
+        renew_recall(root, agent, payload)
     if event in hook_protocol.START_EVENTS:
         from lineage.cli.hook_context import print_context
 
         before = _name_session_event(hook_protocol.COMPACTION_PREFIX, harness, agent, payload)
-        print_context(root, harness, agent, payload, before)
+        shown = print_context(root, harness, agent, payload, before)
+        if shown:
+            from lineage.cli.hook_recall import note_shown
+
+            note_shown(root, agent, payload, shown)
     if not os.environ.get("LINEAGE_NO_WORKER"):
         start_worker(root)
 
@@ -66,14 +93,26 @@ def _find_event(payload: "dict[str, Any]") -> str:
     return next((name for mark, name in hook_protocol.EVENT_BY_FIELD if mark in payload), "")
 
 
+def _is_context_gone(event: str, payload: "dict[str, Any]") -> bool:
+    """Return whether a session loses what was in its context until now."""
+    if event in hook_protocol.START_EVENTS:
+        return bool({payload.get("source"), payload.get("reason")} & {hook_protocol.COMPACTED, hook_protocol.CLEARED})
+    return event in hook_protocol.BEFORE_COMPACTION_EVENTS or event in hook_protocol.AFTER_COMPACTION_EVENTS
+
+
 def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
-    """Return the words and the options of a command line; an unknown option counts as a word."""
+    """Return the words and the options of a command line; an unknown option counts as a word.
+
+    `--no-…` names a part that `lineage hooks install` left out.
+    """
     words, options = [], {}
     rest = list(arguments)
     while rest:
         name, is_joined, value = rest.pop(0).partition("=")
         if name in _OPTIONS and (is_joined or rest):
             options[_OPTIONS[name]] = value if is_joined else rest.pop(0)
+        elif name.startswith("--no-"):
+            options[name] = value
         else:
             words.append(name)
     return words, options
@@ -104,10 +143,10 @@ def _read_payload() -> "dict[str, Any]":
         if len(data) > MAX_BYTES:
             raise ValueError("the payload is too large")
         if part.rstrip()[-1:] == b"}" and not _has_more_input():
-            value = _decode_object(data)
+            value = decode_object(data)
             if value is not None:
                 return value
-    value = _decode_object(data)
+    value = decode_object(data)
     if value is None:
         raise ValueError(f"no JSON object on stdin, {len(data)} bytes")
     return value
@@ -135,38 +174,8 @@ def _has_more_input() -> bool:
     return bool(select([0], [], [], 0)[0])
 
 
-def _decode_object(data: bytearray) -> "dict[str, Any] | None":
-    """Return the object at the start of the bytes, None for an incomplete one."""
-    text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    if text[:1] != "{":
-        return None
-    try:
-        value: dict[str, Any] = _build_scanner()(text, 0)[0]
-    except (StopIteration, ValueError, RecursionError, SystemError):  # the last where json.decoder is not loaded
-        return None
-    return value
-
-
-def _build_scanner() -> "Any":
-    """Return json's own C scanner: the package around it costs as much as the start of Python."""
-    try:
-        from _json import make_scanner
-    except ImportError:
-        from json import JSONDecoder
-
-        return JSONDecoder().scan_once  # type: ignore[attr-defined]
-    return make_scanner(_ScannerContext)  # type: ignore[arg-type]
-
-
-class _ScannerContext:
-    strict = False
-    object_hook = object_pairs_hook = None
-    parse_float, parse_int, parse_constant = float, int, float
-
-
 def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]", prefix: str) -> None:
-    now = time.time()
-    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
+    moment = format_moment(time.time())
     record = {
         "version": hook_protocol.VERSION,
         "harness": harness,
@@ -178,103 +187,12 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
     if prefix:  # one file a session, replaced at each turn: the queue does not grow with a session
         name = _name_session_event(prefix, harness, agent, payload)
-    _write_atomically(_ensure_folder(root, hook_protocol.EVENT_QUEUE), name, _encode_json(record).encode("ascii"))
+    write_atomically(ensure_folder(root, hook_protocol.EVENT_QUEUE), name, encode_json(record).encode("ascii"))
 
 
 def _name_session_event(prefix: str, harness: str, agent: str, payload: "dict[str, Any]") -> str:
     session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
     return f"{prefix}{_checksum(session):08x}-{len(session):x}.json"
-
-
-def _ensure_folder(root: str, key: str) -> str:
-    """Return a private folder below `.lineage`, made if missing, readable by its owner only."""
-    folder = root
-    for part in (".lineage", *key.rstrip("/").split("/")):
-        folder = os.path.join(folder, part)
-        if os.path.islink(folder):
-            raise ValueError("a part of .lineage is a link")
-        _make_private_folders(folder)
-    return folder
-
-
-def _make_private_folders(folder: str) -> None:
-    # makedirs gives missing parents the widest mode
-    if not os.path.isdir(folder):
-        _make_private_folders(os.path.dirname(folder))
-        os.makedirs(folder, 0o700, exist_ok=True)
-        _sync_folder(os.path.dirname(folder))
-
-
-def _write_atomically(folder: str, name: str, data: bytes) -> None:
-    """Write a file atomically; it is durable on return.
-
-    The temporary file is locked until then: garbage collection deletes unlocked ones.
-    """
-    temporary = os.path.join(folder, f".lineage-tmp-{os.urandom(8).hex()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
-    try:
-        _try_lock(descriptor)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fsync(descriptor)
-        if os.name == "nt":
-            os.close(descriptor)
-            descriptor = -1
-        os.replace(temporary, os.path.join(folder, name))
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-    _sync_folder(folder)
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Lock a file for as long as its descriptor is open. Return False if another process holds it."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:
-        return True
-    try:
-        flock(descriptor, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _sync_folder(folder: str) -> None:
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _encode_json(value: "Any") -> str:
-    """Encode a value of the scanner as ASCII JSON."""
-    if isinstance(value, str):
-        return _quote_json(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_quote_json(key)}:{_encode_json(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_encode_json, value)) + "]"
-    if isinstance(value, float) and value - value != 0:  # NaN and infinity, unknown to JSON
-        return "null"
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    return repr(value)
-
-
-def _quote_json(text: str) -> str:
-    try:
-        from _json import encode_basestring_ascii
-    except ImportError:
-        from json.encoder import encode_basestring_ascii
-    return encode_basestring_ascii(text)
 
 
 def _checksum(text: str) -> int:
@@ -292,10 +210,10 @@ def start_worker(root: str) -> None:
     if os.name == "nt":
         _start_on_windows(command)
         return
-    path = os.path.join(_ensure_folder(root, "locks"), f"{hook_protocol.WORKER_LOCK}.lock")
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o600)
+    path = os.path.join(ensure_folder(root, "locks"), f"{hook_protocol.WORKER_LOCK}.lock")
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o600)
     try:
-        if _try_lock(lock):
+        if try_lock(lock):
             # forked twice: the worker is nobody's child, and leaves no zombie to the harness
             child = os.fork()
             if child == 0:
@@ -337,26 +255,3 @@ def _start_on_windows(command: "list[str]") -> None:
         except OSError:
             continue
         return
-
-
-def _log_failure(root: str, error: BaseException) -> None:
-    """Append the time and the kind of a failure for `lineage status`; no value of the payload."""
-    try:
-        path = os.path.join(_ensure_folder(root, "log"), "hook.log")
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_FOLLOW, 0o600)
-        try:
-            if os.fstat(descriptor).st_size > _MAX_LOG_BYTES:
-                os.ftruncate(descriptor, 0)
-            moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            line = f"{moment} {type(error).__name__}: {_format_error(error)}\n"
-            os.write(descriptor, line.encode("ascii", "replace"))
-        finally:
-            os.close(descriptor)
-    except Exception:  # noqa: BLE001  (a log that can't be written must not fail the harness either)
-        return
-
-
-def _format_error(error: BaseException) -> str:
-    """Return an error's text without a file name: the payload may have chosen it."""
-    text = error.strerror if isinstance(error, OSError) else str(error)
-    return str(text)[:200].replace("\n", " ")

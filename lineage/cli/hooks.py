@@ -1,6 +1,7 @@
 """`lineage hooks`: lineage's entries in the settings of the harnesses on this machine; `lineage hook` and `doctor`."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lineage.cli.output import print_error, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
 from lineage.installing import HookStatus
+from lineage.installing.commands import PARTS
 
 _agent_option = click.option(
     "--agent", metavar="NAME", default="default", show_default=True, help="The agent that the sessions belong to."
@@ -30,7 +32,7 @@ def command() -> None:
     """Let the harnesses on this machine hand over their sessions by themselves.
 
     Entries are added behind what a harness's settings hold; every other byte stays as it is, comments too, and
-    uninstalling takes out exactly what was added.
+    uninstalling takes out exactly what was added. So it is with the MCP server and the skill, which come along.
 
     \b
     Example:
@@ -44,26 +46,35 @@ def command() -> None:
 @options.command("install", command)
 @_harnesses_argument
 @_agent_option
+@click.option("--no-mcp", is_flag=True, help="Without the MCP server, the agent's tools to search and remember.")
+@click.option("--no-skill", is_flag=True, help="Without the skill, a page that says when to search and remember.")
+@click.option("--no-recall", is_flag=True, help="Without quotes from memory at prompts, edits and commands.")
 @_dry_run_option
-def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool) -> int:
-    """Add lineage's hooks to each HARNESS, or to every one that is on this machine; again changes nothing.
+def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool, **choices: bool) -> int:
+    """Add lineage's hooks, MCP server and skill to each HARNESS, or to every one that is on this machine.
 
-    The hooks name this workspace and agent. Installing with others replaces them.
+    Again changes nothing. The hooks name this workspace and agent; installing with others, or without a part, replaces
+    what is there. An MCP server of lineage's that you registered yourself stays as it is.
 
     \b
     Example:
       lineage hooks install claude-code codex --agent reviewer
+      lineage hooks install --no-mcp --no-skill
     """
-    outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run)
-    head = {"workspace": format_location(root), "agent": agent}
-    return _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
+    left_out = [part for part in PARTS if choices[f"no_{part}"]]
+    outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run, left_out=left_out)
+    head = {"workspace": format_location(root), "agent": agent, "left_out": left_out}
+    code = _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
+    if not as_json and any(outcome.changes for outcome in outcomes):
+        _print_told(hooks.describe_parts(root, left_out))
+    return code
 
 
 @options.command("uninstall", command)
 @_harnesses_argument
 @_dry_run_option
 def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
-    """Take lineage's hooks out of each HARNESS, or of all, whatever workspace and agent they name.
+    """Take lineage's hooks, MCP server and skill out of each HARNESS, or of all, whatever workspace they name.
 
     \b
     Example:
@@ -85,15 +96,25 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
       lineage hooks status --json
     """
     statuses = hooks.read_statuses(root, "default", harnesses)
+    recall = hooks.read_recall_settings(root)
     if as_json:
-        print_json({"harnesses": statuses})
+        print_json({"harnesses": statuses, "recall": recall})
         return 0
     selected = [one for one in statuses if harnesses or one.present or one.files or one.findings]
     for status in selected:
         _print_status(status)
     if not selected:
         print_text("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
+    for kind, is_on in asdict(recall).items():
+        if not is_on:
+            print_text(f"recall       off at the {kind}: `{kind} = false` in lineage.toml")
     return 0
+
+
+def _print_told(parts: Sequence[str]) -> None:
+    print_text("each session gets:")
+    for part in parts:
+        print_text(f"    {part}")
 
 
 def _print_status(status: HookStatus) -> None:
@@ -102,6 +123,8 @@ def _print_status(status: HookStatus) -> None:
     if status.files:
         print_text(f"    {', '.join(status.events)} in {', '.join(status.files)}")
         print_text(f"    workspace {status.workspace or 'by default'}, agent {status.agent or 'by default'}")
+        parts = [*status.parts, *(f"no {part}" for part in status.left_out if part not in status.parts)]
+        print_text(f"    with it: {', '.join(parts)}" if parts else "    hooks alone")
     for finding in status.findings:
         print_text(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
 
@@ -143,8 +166,8 @@ def _as_json(outcome: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
 def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
     """Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.
 
-    It leaves the payload in the spool and starts the worker, prints nothing but a session start's block, and always
-    exits 0; what went wrong shows in `lineage status`.
+    It leaves the payload in the spool and starts the worker, or at a prompt prints what memory holds about it, once a
+    session; at a session's start it prints the block. It always exits 0; what went wrong shows in `lineage status`.
 
     \b
     Example:
@@ -159,8 +182,8 @@ def doctor(root: Path, as_json: bool) -> int:
 
     It looks into the harnesses' own folders for sessions of the last 14 days that no capture holds, and for those that
     Claude Code deletes within four. Exit 4 where something is found; each line ends with the command that helps. What
-    keeps no session from memory is said too, with exit 0: open sessions, a harness without hooks that has no session,
-    or without lineage's MCP server, and what other agents keep.
+    keeps no session from memory is said too, with exit 0: what sessions get of installed hooks and how each part is
+    turned off, open sessions, a harness without hooks that has no session, and what other agents keep.
 
     \b
     Example:
@@ -177,6 +200,8 @@ def doctor(root: Path, as_json: bool) -> int:
     if not report.on_path:
         what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
         print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
+    if report.told:
+        _print_told(report.told)
     for finding in report.findings:
         print_text(f"{finding.where}: {finding.what} → {finding.mend}")
     for waiting in report.waiting:

@@ -14,7 +14,7 @@ from lineage.cli.output import print_result, print_text, strip_controls
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 
-_GUIDE = "handbook/Obsidian.md"
+_GUIDE = "lineage help Obsidian"
 _MAX_NAMED = 8
 
 
@@ -27,11 +27,11 @@ _MAX_NAMED = 8
 def command(
     root: Path, directory: str | None, folder: str | None, shared: bool, yes: bool, skip: bool, as_json: bool
 ) -> int:
-    """Make a workspace: settings, curated memory, the handbook. What is there already stays as it is.
+    """Make a workspace: settings, curated memory, views. What is there already stays as it is.
 
     DIR may be an Obsidian vault: no note and no setting of it is touched. Where a file of lineage's has the name of one
-    that says something else, it asks; elsewhere than on a terminal that file is left out, and listed. With --folder
-    the workspace is that folder of the vault.
+    that says something else, it asks; elsewhere than on a terminal that file is left out, and listed. In a
+    vault of yours the workspace is one folder of it, `lineage` unless --folder names another.
 
     \b
     Example:
@@ -60,7 +60,7 @@ def _print_result(result: InitResult) -> None:
     _print_list("left as they are", result.kept)
     for path in result.refused:
         print_text(f"  not made {path}: another file has the name (--yes replaces it)")
-    _print_list(f"not made, this vault's settings are yours ({_GUIDE} says what they do)", result.withheld)
+    _print_list(f"not made, this vault's settings are yours (`{_GUIDE}` says what they do)", result.withheld)
     _print_list("links of the workspace lead to these instead, rename them", result.shadowing)
     if not result.is_ignored:
         print_text(

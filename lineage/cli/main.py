@@ -15,7 +15,8 @@ from lineage.errors import DiskFull, LineageError, describe_os_error
 UNEXPECTED = 3
 INTERRUPTED = 130
 COMMANDS = {
-    "init": "Make a workspace: settings, curated memory, the handbook.",
+    "init": "Make a workspace: settings, curated memory, views.",
+    "help": "Print a page of the handbook; without TOPIC, the list of pages.",
     "status": "What the workspace holds, what is unfinished, what was counted.",
     "session-end": "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
     "compaction": "Keep the summary of a compaction; a session may have any number of them.",

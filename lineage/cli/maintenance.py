@@ -123,13 +123,7 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 @click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
 @click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
 def reindex_command(
-    root: Path,
-    yes: bool,
-    jobs: int | None,
-    recent: bool,
-    agent: str | None,
-    project: str | None,
-    as_json: bool,
+    root: Path, yes: bool, jobs: int | None, recent: bool, agent: str | None, project: str | None, as_json: bool
 ) -> int:
     """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
     off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is

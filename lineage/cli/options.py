@@ -22,13 +22,10 @@ agent = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 path = click.option(
-    "--path", metavar="FOLDER", callback=lambda _context, _parameter, value: _find_folder(value),
+    "--path", metavar="FOLDER",
+    callback=lambda _ctx, _param, value: str(Path(value).absolute()) if value and Path(value).is_dir() else value,
     help="Only sessions that ran or had files in this folder, or below such a path in any repository.",
 )  # fmt: skip
-
-
-def _find_folder(value: str | None) -> str | None:
-    return str(Path(value).absolute()) if value and Path(value).is_dir() else value
 
 
 def workspace(function: Function) -> Function:
@@ -57,7 +54,7 @@ def command(name: str, parent: Any = click) -> Callable[[Callable[..., Any]], cl
 
 
 def confirm(question: str, *, yes: bool, what: str, hint: str) -> None:
-    """Ask, unless `yes`. Raises InvalidInput where nobody can answer, Abort for a no."""
+    """Ask, unless `yes`. Raises InvalidInput if nobody can answer, Abort for a no."""
     if not yes:
         if not sys.stdin.isatty():
             raise InvalidInput(f"{what} has to be confirmed", hint=hint)

@@ -5,9 +5,13 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TextIO
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+
+if TYPE_CHECKING:  # `--help` imports nothing of the core
+    from lineage.core.base.progress import Progress, StageProgress
 
 _CONTROL_CHARACTERS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -28,7 +32,7 @@ def print_text(text: str = "", *, end: str = "\n") -> None:
 
 
 def print_synopsis(title: str, outcome: str) -> None:
-    """Print what a session is about and, if that says more, what came of it, a line each."""
+    """Print a session's title and, if it says more, its outcome, a line each."""
     print_text(f"    {title}")
     if outcome not in ("", title):
         print_text(f"    → {outcome}")
@@ -36,7 +40,7 @@ def print_synopsis(title: str, outcome: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON object, ASCII only: safe for every terminal and locale. A dataclass is one of its fields."""
-    _echo(json.dumps(value, indent=2, ensure_ascii=True, default=_as_dict) + "\n", sys.stdout)
+    _echo(json.dumps(value, indent=2, ensure_ascii=True, default=asdict) + "\n", sys.stdout)
 
 
 def print_result(value: Any, print_lines: Callable[[], object], *, as_json: bool) -> int:
@@ -46,12 +50,6 @@ def print_result(value: Any, print_lines: Callable[[], object], *, as_json: bool
     else:
         print_lines()
     return 0
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    from dataclasses import asdict  # not for the list of commands
-
-    return asdict(value)
 
 
 def print_warning(text: str) -> None:
@@ -72,36 +70,25 @@ def _echo(text: str, stream: TextIO) -> None:
     stream.flush()
 
 
-Progress = Callable[[int, int], None]
-StageProgress = Callable[[str, int, int], None]
-
-# rich costs more to import than most commands take: it is loaded when there is a terminal to draw on.
-
-
 @contextmanager
-def show_progress(title: str) -> Iterator[Progress | None]:
+def show_progress(title: str) -> "Iterator[Progress | None]":
     """Draw a bar until the block ends. Yield its update function (done, total), None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import console, progress
-
-    with progress.Progress(console=console.Console(stderr=True), transient=True) as bar:
+    with _draw_bars() as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
-def show_stages() -> Iterator[StageProgress]:
+def show_stages() -> "Iterator[StageProgress]":
     """Draw a bar for each stage until the block ends. Yield the update function (stage, done, total)."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
         return
-    from rich import console, progress
-
-    columns = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
-    with progress.Progress(*columns, console=console.Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, progress.TaskID] = {}
+    with _draw_bars(shows_counts=True) as bar:
+        tasks: dict[str, Any] = {}
 
         def update(stage: str, done: int, total: int) -> None:
             if stage not in tasks:
@@ -109,3 +96,10 @@ def show_stages() -> Iterator[StageProgress]:
             bar.update(tasks[stage], completed=done, total=total)
 
         yield update
+
+
+def _draw_bars(*, shows_counts: bool = False) -> Any:
+    from rich import console, progress  # costs more than most commands take: loaded when there is a terminal to draw on
+
+    columns = (*progress.Progress.get_default_columns(), *[progress.MofNCompleteColumn()] * shows_counts)
+    return progress.Progress(*columns, console=console.Console(stderr=True), transient=True)

@@ -1,6 +1,8 @@
 """`lineage remember` and `lineage book add`."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 @click.option("--daily", is_flag=True, help="Into the agent's note of today (UTC).")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="An entry of the same book that it takes the place of.")
+@click.option("--about", metavar="WHAT", multiple=True, help="A file, command or error that it is bound to.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True,
     help="Whose book, where it is an agent's.",
@@ -36,14 +39,15 @@ def command(
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
 
     What you say here counts as yours. Called by an agent it counts as derived and waits: its session alone sees it
-    until that is captured, and what repeats a tool or would be global until you confirm it. Secrets are redacted
-    before anything is written.
+    until that is captured, and what repeats a tool or would be global until you confirm it. An agent that names no
+    project means the one that it works in. Secrets are redacted before anything is written.
 
     \b
     Example:
       lineage remember "The staging server is rebuilt every night."
       lineage remember --kind preference --tag style "Prefers tabs over spaces in Makefiles."
       lineage remember --project lineage --kind task "Write the release notes"
+      lineage remember --kind lesson --about db/env.py "Migrations need DATABASE_URL: env.py has no default."
       lineage remember --curated "Ask before a dependency is added."
     """
     memo = Memo(text=options.read_text(text), kind=_choose_kind(kind, curated=curated, daily=daily), **memo_options)
@@ -79,6 +83,8 @@ def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
 
 def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     """Remember, print the result and return the exit code: 1 for a text that was not taken."""
+    with suppress(OSError):  # the folder may be gone
+        memo = replace(memo, folder=str(Path.cwd()))
     result = run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True)
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:

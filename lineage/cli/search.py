@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from lineage.app.changed_files import ChangedFiles, count_changed_files, list_touched
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_synopsis, print_text, print_warning, strip_controls
@@ -53,8 +54,11 @@ def command(
     Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
     sessions are searched, and what is nobody's own: global books, projects and peers.
 
+    What a later session or entry amends comes behind it, and says so.
+
     `--json` gives each session's title and outcome, and as `passages` up to three that answer, of at most 900
-    characters, each with its file and turns; an entry is its own text.
+    characters, each with its file and turns; an entry is its own text. `changed_since` counts the files that it touched
+    and those of them that git has newer commits of.
 
     \b
     Example:
@@ -63,7 +67,9 @@ def command(
       lineage search parser --path packages/api
     """
     text = " ".join(query)
-    agent_id = None if agent == "all" or _names_agent(context, text) else agent
+    is_default = context.get_parameter_source("agent") is ParameterSource.DEFAULT
+    is_named = is_default and parse_query(text).filters.agent is not None  # `agent:` in the query
+    agent_id = None if agent == "all" or is_named else agent
     find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
 
     def run(ws: Workspace) -> tuple[SearchResult, str, list[tuple[FoundPassage, ...]]]:
@@ -73,17 +79,21 @@ def command(
     result, unshown, found = run_in_workspace(root, run)
     hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
     if as_json:
-        results = list(map(_hit_as_json, hits, found))
+        results = list(map(_hit_as_json, hits, found, count_changed_files(list_touched(hits))))
         print_json({"query": text, "mode": result.mode, **notes, "results": results})
         return 0
     for note in result.notes:
         print_warning(f"note: {note}")
-    for hit in hits:
+    for hit, changed in zip(hits, count_changed_files(list_touched(hits)), strict=True):
         print_text(_format_hit(hit))
         if hit.entry is None:
             print_synopsis(hit.title or "", hit.outcome or "")
         # print_text would strip the bold
         click.echo(f"    {_highlight(hit, colour=sys.stdout.isatty())}")
+        if changed and changed.changed:
+            print_text(f"    {changed}")
+        if hit.superseded:
+            print_text(f"    superseded on {hit.superseded.on} by {hit.superseded.by}: {hit.superseded.text}")
         if hit.entry is None:
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
@@ -91,12 +101,6 @@ def command(
     if unshown:
         print_text(unshown)
     return 0
-
-
-def _names_agent(context: click.Context, text: str) -> bool:
-    """Return whether the query names an agent (`agent:`) and the command line does not."""
-    is_default = context.get_parameter_source("agent") is ParameterSource.DEFAULT
-    return is_default and parse_query(text).filters.agent is not None
 
 
 def _format_hit(hit: Hit) -> str:
@@ -108,10 +112,10 @@ def _format_hit(hit: Hit) -> str:
     return "  ".join([entry.at or "by hand", entry.trust, entry.scope, entry.kind, entry.id, *marks])
 
 
-def _hit_as_json(hit: Hit, passages: Sequence[FoundPassage]) -> dict[str, Any]:
+def _hit_as_json(hit: Hit, passages: Sequence[FoundPassage], changed: ChangedFiles | None) -> dict[str, Any]:
     entry, values = hit.entry, hit.as_json()
     shown = [one._replace(text=strip_controls(one.text)).as_json() for one in passages]
-    values |= {"snippet": strip_controls(values["snippet"]), "passages": shown}
+    values |= {"snippet": strip_controls(values["snippet"]), "changed_since": changed, "passages": shown}
     return values | ({} if entry is None else entry.as_json())
 
 

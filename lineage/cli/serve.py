@@ -30,7 +30,7 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
     Example:
       lineage serve --port 0 --check
     """
-    require_extra("web", "starlette", "uvicorn", "jinja2", "pydantic")
+    require_extra("web", "starlette", "uvicorn", "jinja2", "pydantic", "markdown_it", "pygments")
     from lineage.web.application import serve
     from lineage.web.service import Service
 

@@ -9,7 +9,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_synopsis, print_text
-from lineage.index import SessionRow
+from lineage.index import SessionFilter, SessionRow
 from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace
 
@@ -60,7 +60,7 @@ def _load_rows(
     ws: Workspace, agent_id: str | None, project: str | None, path: str | None, limit: int
 ) -> tuple[list[SessionRow], dict[str, list[SessionRow]]]:
     """Return the sessions, and the newest sub-agents of each by its token."""
-    rows = list_sessions(ws, agent_id, project=project, path=path, limit=limit)
+    rows = list_sessions(ws, agent_id, wanted=SessionFilter(project=project, path=path), limit=limit)
     tokens = [row.session_token for row in rows if row.sub_agents]
     return rows, {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from lineage.app.changed_files import count_changed_since
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_entry
@@ -36,8 +37,9 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     target = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
     if not isinstance(target, SessionText):
         return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
+    changed = count_changed_since(target.session, target.text) if target.kind == SUMMARY else None
     if as_json:
-        value = {"session": target.session, "path": target.path, "text": target.text}
+        value = {"session": target.session, "path": target.path, "text": target.text, "changed_since": changed}
         value |= {"sub_agents": target.sub_agents} if target.sub_agents else {}
         print_json({**value, "turns": [turn.as_json() for turn in target.turns]} if target.turns else value)
         return 0
@@ -45,6 +47,8 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
         row = target.session
         print_text(f"{row.membership_ts}  {row.session_id}  {row.harness}  {row.project or '-'}")
         print_synopsis(row.title, row.outcome)
+        if changed and changed.changed:
+            print_text(f"    {changed}")
         print_text()
     print_text(target.text.rstrip("\n"))
     if target.sub_agents:

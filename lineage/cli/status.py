@@ -80,6 +80,7 @@ def _print_status(state: dict[str, Any]) -> None:
     print_text(f"counted    {_format_numbers(state['counters'])}")
     if state["not_learned"]:
         print_text(f"dropped    {_format_numbers(state['not_learned'])}")
+    _print_recall(state)
     print_text(f"removed    {state['tombstones']}")
     _print_model(state["model"])
     _print_embedding(state["embedding"])
@@ -96,6 +97,17 @@ def _print_places(state: dict[str, Any]) -> None:
     print_text(f"workspace  {state['workspace']}")
     if state["index"]:
         print_text(f"index      {state['index']}")
+
+
+def _print_recall(state: dict[str, Any]) -> None:
+    counts, off = state["recall"], state["recall_off"]
+    if counts["given"] or off:
+        told = f"{counts['given']} given to sessions in {pluralize(counts['tokens'], 'token')}, {counts['used']} used"
+        print_text(f"recall     {told}" + (f"; off at the {' and the '.join(off)} (lineage.toml)" if off else ""))
+    if state["index"]:
+        print_text("recall     nothing at a prompt or an action: the index is on a server, which no hook asks")
+    elif state["recall_failures"]:
+        print_text(f"recall     said nothing at times, the last: {state['recall_failures'][-1]}")
 
 
 def _print_spool(state: dict[str, Any]) -> None:

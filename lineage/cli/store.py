@@ -45,10 +45,8 @@ def check(where: str, processes: int, as_json: bool) -> int:
         promises = [{"promise": result.name, "broken": result.violation or None} for result in results]
         print_json({"store": where, "processes": processes, "promises": promises, "usable": not broken})
     if broken:
-        raise FindingsReported(
-            f"{where} breaks {pluralize(len(broken), 'promise')}: {broken[0].name}",
-            hint="keep no memory there: writes would be lost. A newer server, or another, may do",
-        )
+        hint = "keep no memory there: writes would be lost. A newer server, or another, may do"
+        raise FindingsReported(f"{where} breaks {pluralize(len(broken), 'promise')}: {broken[0].name}", hint=hint)
     return 0
 
 

@@ -7,7 +7,6 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, print_result, print_text
-from lineage.workspace.workspace import Workspace
 
 
 @click.group("telemetry")
@@ -32,16 +31,8 @@ def reset(root: Path, yes: bool, as_json: bool) -> int:
     Example:
       lineage telemetry reset --yes
     """
-    options.confirm(
-        "Set all counters of this workspace to zero? No file knows them.",
-        yes=yes,
-        what="a reset",
-        hint="`lineage telemetry reset --yes`",
-    )
-    counters = run_in_workspace(root, _reset, writes=True)
+    question = "Set all counters of this workspace to zero? No file knows them."
+    options.confirm(question, yes=yes, what="a reset", hint="`lineage telemetry reset --yes`")
+    counters = run_in_workspace(root, lambda ws: ws.telemetry.reset(ws.now[:10]), writes=True)
     lines = f"set to zero: {format_counts(counters) or 'nothing was counted'}"
     return print_result({"counters": counters}, lambda: print_text(lines), as_json=as_json)
-
-
-def _reset(ws: Workspace) -> dict[str, int]:
-    return ws.telemetry.reset(ws.now[:10])

@@ -16,7 +16,10 @@ from lineage.errors import InvalidInput
 NONE = "none"
 COMMAND = "command"
 LIBRARY = "llm"
-PROVIDERS = (NONE, COMMAND, LIBRARY)
+HARNESS = "harness"
+PROVIDERS = (NONE, COMMAND, LIBRARY, HARNESS)
+HARNESSES = ("claude-code", "codex", "gemini", "opencode")
+"""The harnesses whose programs can be the model: those with switches that leave them no tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,8 @@ class ModelSettings:
     """The language model of this machine, and its limits.
 
     `command` is the program of the provider `command` with its arguments. `name` is the model of the provider `llm`, as
-    `llm models` lists it. Limits: seconds for an answer, characters of a prompt, bytes of an answer, calls and tokens
-    of a UTC day.
+    `llm models` lists it, or the harness of the provider `harness`, with `model` as one of its own names of a model.
+    Limits: seconds for an answer, characters of a prompt, bytes of an answer, calls and tokens of a UTC day.
     """
 
     provider: str = NONE
@@ -36,6 +39,7 @@ class ModelSettings:
     max_answer_bytes: int = 65_536
     calls_per_day: int = 200
     tokens_per_day: int = 1_000_000
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,8 @@ def _parse_model(file: str, table: Mapping[str, Any]) -> ModelSettings:
         raise InvalidInput(f"{file}: model.command is missing", hint='for example command = ["ollama", "run", "MODEL"]')
     if settings.provider == LIBRARY and not settings.name:
         raise InvalidInput(f"{file}: model.name is missing", hint="a name that `llm models` lists")
+    if settings.provider == HARNESS and settings.name not in HARNESSES:
+        raise InvalidInput(f"{file}: model.name is none of {', '.join(HARNESSES)}", hint="for example claude-code")
     return settings
 
 

@@ -104,6 +104,14 @@ class ContextSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """What hooks tell a running session: at its prompts, and at its edits and commands. The hook reads them itself."""
+
+    prompt: bool = True
+    action: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a workspace; `identity_links` maps a person's canonical id to ids with their channel in front.
 
@@ -114,6 +122,7 @@ class Settings:
     transcript: TranscriptSettings = TranscriptSettings()
     sanitizer: SanitizerSettings = SanitizerSettings()
     context: ContextSettings = ContextSettings()
+    recall: RecallSettings = RecallSettings()
     knowledge: KnowledgeSettings = KnowledgeSettings()
     books: BookSettings = BookSettings()
     sessions: SessionSettings = SessionSettings()
@@ -170,13 +179,11 @@ def parse_settings(text: str) -> Settings:
 
 
 def _iter_unknown(name: str, values: Any) -> Iterator[InvalidInput]:
-    """Yield what is unknown in a table. Raises InvalidInput for what is wrong."""
+    """Yield the unknown keys of a table. Raises InvalidInput for wrong values."""
     keys = [f"{name}.{key}" for key in values] if isinstance(values, dict) else []
     for refused in {name, *keys} & {*_MACHINE_ONLY}:
-        raise InvalidInput(
-            f"{SETTINGS_FILE}: {refused!r} is not read from a workspace",
-            hint="locations, credentials and programs stand in ~/.config/lineage/config.toml only",
-        )
+        hint = "locations, credentials and programs stand in ~/.config/lineage/config.toml only"
+        raise InvalidInput(f"{SETTINGS_FILE}: {refused!r} is not read from a workspace", hint=hint)
     if name not in (*_SECTIONS, _LIST_TABLE):
         yield unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
         return

@@ -1,6 +1,6 @@
 """PostgreSQL for the index and the runtime state: one schema of a database, connected on first use.
 
-Text is stored without loss: a rare character stands for NUL, which the server can't hold.
+Text is stored without loss: a rare character stands for NUL, for the server can't hold that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -210,7 +210,7 @@ class Postgres:
 
 
 def disable_statistics_sql(table: str, columns: Iterable[str]) -> str:
-    """Return the statement after which the server's statistics keep no values of these columns.
+    """Return the statement that keeps values of these columns out of the server's statistics.
 
     >>> disable_statistics_sql("seen", ["cwd"])
     'alter table seen alter column cwd set statistics 0'

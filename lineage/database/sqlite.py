@@ -1,4 +1,4 @@
-"""SQLite files of this machine: how they are opened, maintained and deleted, and which failures are damage.
+"""SQLite files of this machine: how they are opened, maintained and deleted, and the failures that are damage.
 
 Never `open()` such a file directly: closing it drops SQLite's locks.
 """

@@ -10,6 +10,7 @@ from lineage.documents.books import Books
 from lineage.documents.checkpoints import Checkpoints
 from lineage.documents.context_cache import ContextCache
 from lineage.documents.manifests import Claims, Manifests
+from lineage.documents.recall_log import RecallLog
 from lineage.documents.spool import HookEvent, HookQueue, Spool
 from lineage.documents.tombstones import Tombstones
 from lineage.store import Store
@@ -22,7 +23,7 @@ class Documents:
     """The documents of one workspace, over its plain store, `base`, and this machine's private one.
 
     `store` reads and writes the workspace; with an archive it serves archived artifacts too. `spool`, `hook_queue`,
-    `checkpoints` and `context_cache` lie on this machine only. `find_cap` bounds books.
+    `checkpoints`, `context_cache` and `recall_log` lie on this machine only. `find_cap` bounds books.
     """
 
     def __init__(self, base: Store, private: Store, find_cap: CapFinder = default_cap) -> None:
@@ -36,6 +37,7 @@ class Documents:
         self.hook_queue = HookQueue(private)
         self.checkpoints = Checkpoints(private)
         self.context_cache = ContextCache(private)
+        self.recall_log = RecallLog(private)
 
     @property
     def store(self) -> Store:

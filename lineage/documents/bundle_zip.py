@@ -148,7 +148,7 @@ def _translate_errors(read: Callable[[], T]) -> T:
 
 
 def _check_end(data: bytes, limits: BundleLimits) -> None:
-    """Check the end record before memory is allocated for its numbers: only what `pack` writes passes."""
+    """Check the end record before memory is allocated for its numbers: only those of `pack` pass."""
     if len(data) > limits.file_bytes:
         raise FormatError("the file is larger than a bundle may be", hint=_HINT)
     end = data[-_END_RECORD.size :]

@@ -18,6 +18,7 @@ from lineage.core.format.documents import (
     parse_document_as,
     serialize_document,
 )
+from lineage.core.format.manifest import SessionLinks
 from lineage.core.format.resanitization import Replacement
 from lineage.store import ExistsError, Store, read_or_none, update
 
@@ -35,21 +36,30 @@ class Manifests:
         return parse_document_as(Manifest, blob.data, path) if blob else None
 
     def link(
-        self, stem: str, artifacts: Sequence[Artifact], write_id: str, now: str, sub_agents: Iterable[str] = ()
+        self,
+        stem: str,
+        artifacts: Sequence[Artifact],
+        write_id: str,
+        now: str,
+        sub_agents: Iterable[str] = (),
+        links: SessionLinks | None = None,
     ) -> bool:
         """Add links to the artifacts of one capture or compaction. Return False if they are there already."""
         return self._update(
-            stem, lambda known: revisions.link_artifacts(known, stem, artifacts, write_id, now, sub_agents)
+            stem, lambda known: revisions.link_artifacts(known, stem, artifacts, write_id, now, sub_agents, links)
         )
 
-    def update_sub_agents(self, stem: str, change: Callable[[set[str]], set[str]], write_id: str, now: str) -> bool:
-        """Change the stems of a session's sub-agents. Return False without a change, or without the manifest."""
+    def add_sub_agent(self, stem: str, sub_agent: str, write_id: str, now: str) -> bool:
+        """Link a sub-agent in its parent's manifest. Return False without a change, or without the manifest."""
+        return self._update(
+            stem, lambda known: revisions.add_sub_agent(known, sub_agent, write_id, now) if known else None
+        )
 
-        def change_manifest(known: Manifest | None) -> Manifest | None:
-            stems = change(set(known.sub_agents)) if known else ()
-            return revisions.replace_sub_agents(known, stems, write_id, now) if known else None
-
-        return self._update(stem, change_manifest)
+    def unlink(self, stem: str, token: str, write_id: str, now: str) -> bool:
+        """Take the links to another session out of a manifest. Return False without a change, or the manifest."""
+        return self._update(
+            stem, lambda known: revisions.unlink_session(known, token, write_id, now) if known else None
+        )
 
     def record_replacements(
         self, stem: str, records: Sequence[Replacement], clean: Callable[[str], str], write_id: str, now: str
@@ -73,12 +83,12 @@ class Manifests:
 
         return self._update(stem, change)
 
-    def upgrade(self, stem: str, write_id: str, now: str, *, dry_run: bool = False) -> bool:
-        """Bring a manifest to today's format. Return False if it has it. Raises FormatError if it is damaged."""
+    def upgrade(self, stem: str, links: SessionLinks, write_id: str, now: str, *, dry_run: bool = False) -> bool:
+        """Bring a manifest to today's format and links. Return False if it has them. Raises FormatError if damaged."""
         changes: list[Manifest] = []
 
         def change(known: Manifest | None) -> Manifest | None:
-            changes[:] = filter(None, [revisions.upgrade_manifest(known, write_id, now) if known else None])
+            changes[:] = filter(None, [revisions.upgrade_manifest(known, links, write_id, now) if known else None])
             return changes[0] if changes and not dry_run else None
 
         self._update(stem, change)

@@ -7,15 +7,24 @@ session, and only text typed by the user at a terminal reaches global scope unco
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import fold_text, is_unspaced, measure_width, normalize_text
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.extraction import policy_phrases
-from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate
-from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
+from lineage.extraction.candidates import (
+    CONTEXT,
+    DECISION,
+    FACT,
+    HEURISTIC,
+    LESSON,
+    MODEL,
+    PREFERENCE,
+    TASK,
+    Candidate,
+)
 from lineage.extraction.phrases import PhraseMatcher
 
 TERMINAL = "terminal"  # `remember`, typed by the user
@@ -40,7 +49,7 @@ REASONS = (
     "tool output", "no session", "removed session", "known", "forgotten", "too many wait",
 )  # fmt: skip
 _BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE = REASONS[:7]
-_TOOL, _NO_SESSION, REMOVED, _KNOWN, _FORGOTTEN, TOO_MANY = REASONS[7:]
+_TOOL, _NO_SESSION, REMOVED, KNOWN, _FORGOTTEN, TOO_MANY = REASONS[7:]
 
 _SELF_REFERENCES = PhraseMatcher(policy_phrases.SELF_REFERENCE)
 _SAFEGUARDS = PhraseMatcher(policy_phrases.SAFEGUARD)
@@ -79,7 +88,8 @@ class Provenance:
 class Admission:
     """A text for the book of `kind` in `scope`. `pending`: it waits for the user's confirmation.
 
-    `until_capture`: an agent asked for it, and the capture of its session decides. (reliability: overlap)
+    `until_capture`: an agent asked for it, and the capture of its session decides. (reliability: overlap) `about` is
+    what it is bound to.
     """
 
     kind: str
@@ -88,6 +98,7 @@ class Admission:
     pending: bool
     provenance: Provenance
     until_capture: bool = False
+    about: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -130,8 +141,13 @@ def admit(
     turn_id, role, quote = candidate.turn_id, candidate.role, candidate.quote
     provenance = Provenance(via, context.token, turn_id, role, _tainting_tool(candidate), quote, context.private)
     text = candidate.text.strip() if candidate.kind == NOTE else to_one_line(candidate.text)
-    pending = (target == GLOBAL and via != TERMINAL) or (candidate.waits and target != session_scope(context.token))
-    return Admission(candidate.kind, text, target, pending, provenance)
+    admission = Admission(
+        candidate.kind, text, target, target == GLOBAL and via != TERMINAL, provenance, about=candidate.about
+    )
+    # What a model says that a person wants isn't the person's: it waits.
+    is_borrowed = via == MODEL and role == USER and admission.source != _USER_TURN
+    waits = (candidate.waits or is_borrowed) and target != session_scope(context.token)
+    return replace(admission, pending=admission.pending or waits)
 
 
 def admit_all(
@@ -163,7 +179,7 @@ def select_new(
         if identifier in forgotten:
             dropped[_FORGOTTEN] += 1
         elif text in known or identifier in known or text in seen:
-            dropped[_KNOWN] += 1
+            dropped[KNOWN] += 1
         else:
             seen.add(text)
             new.append(admission)
@@ -214,19 +230,22 @@ def _find_scope_fault(candidate: Candidate, context: CandidateContext, scope: st
 
 
 def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> str:
-    """Return the scope: the user's statements are global, results the project's, the rest the session's."""
+    """Return the scope: what was said in a project is the project's, without one the session's.
+
+    Only what was typed at a terminal, or is meant for all projects, is global. (design: What is learned)
+    """
     kind, own_scope = candidate.kind, session_scope(context.token)
     is_confined = not is_allowed_in_scope(GLOBAL, private=context.private, token=context.token)
-    if is_confined or _tainting_tool(candidate) or kind in (FINDING, CONTEXT):
+    is_personal = kind == PREFERENCE and candidate.role != USER and via in (HEURISTIC, MODEL)
+    if is_confined or _tainting_tool(candidate) or kind in (FINDING, CONTEXT) or is_personal:
         return own_scope
-    if kind == NOTE or (kind in (PREFERENCE, DECISION) and candidate.role == USER):
+    is_general = candidate.is_general if via in (HEURISTIC, MODEL) else kind in (PREFERENCE, DECISION)
+    if kind == NOTE or (is_general and candidate.role == USER):
         return GLOBAL
-    if kind in (DECISION, LESSON, TASK):
-        unbound = own_scope if context.token else f"agent/{context.agent_id}"
-        return f"project/{context.project}" if context.project else unbound
-    if kind == FACT and context.project:
+    if context.project:
         return f"project/{context.project}"
-    return GLOBAL if via == TERMINAL and not context.token else own_scope
+    unbound = f"agent/{context.agent_id}" if kind in (DECISION, LESSON, TASK) else GLOBAL
+    return own_scope if context.token else unbound
 
 
 def _tainting_tool(candidate: Candidate) -> str:

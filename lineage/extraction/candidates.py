@@ -1,50 +1,54 @@
-"""Candidates for memory, found by cues: preferences, decisions, lessons, tasks, facts and context.
+"""Candidates for memory: the statements of a session that score as worth keeping.
 
-The heuristic reads the messages of user and agent. Tool results are data, not speech: they yield no candidates, and a
-candidate that repeats one carries the tool's name. (format: Books; lessons: 18)
+A sentence is kept for the sum of its features' weights (`features`, `scoring`), or because it says what it is.
+Tool results are data, not speech: they yield no candidates, and a candidate that repeats one carries the tool's name.
+(design: What is learned; lessons: 18)
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lineage.core.base.links import to_one_line
-from lineage.core.base.normalize import is_unspaced, measure_width, normalize_text
+from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction import cues
-from lineage.extraction.cues import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
-from lineage.extraction.phrases import PhraseMatcher
-from lineage.extraction.sentences import Sentence, split_sentences
+from lineage.extraction.features import Utterance, read_utterances
+from lineage.extraction.forms import find_label
+from lineage.extraction.scoring import Weights, load_weights
+from lineage.extraction.sentences import split_sentences
 
 HEURISTIC = "heuristic"  # found by rules
 MODEL = "model"  # found by a language model
 
-# In order of precedence: a sentence with cues of several kinds gets the first.
+PREFERENCE = "preference"
+DECISION = "decision"
+FACT = "fact"
+LESSON = "lesson"
+TASK = "task"
+CONTEXT = "context"
 KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
-MAX_PER_KIND = 16
-MAX_CANDIDATES = 48
+
 MIN_WIDTH = 14  # In Latin characters. A character of a script without spaces counts two.
-MAX_SENTENCE_LENGTH = 300
-# An agent's "I prefer" and "I am working on" are about its own turn, not about the user.
-_USER_ONLY_KINDS = frozenset({PREFERENCE, CONTEXT})
-_CUES = {kind: PhraseMatcher({language: kinds[kind] for language, kinds in cues.CUES.items()}) for kind in KINDS}
-_ALL_CUES = PhraseMatcher({lang: [cue for kind in KINDS for cue in kinds[kind]] for lang, kinds in cues.CUES.items()})
-_HYPOTHETICAL = PhraseMatcher(cues.HYPOTHETICAL)
-_HEDGING = PhraseMatcher(cues.HEDGING)
-_LABELS = {kind: re.compile(rf"(?:{'|'.join(map(re.escape, cues.LABELS[kind]))}) ?:") for kind in KINDS}
-_QUESTION = re.compile(cues.QUESTION)
+MAX_LENGTH = 500  # of a statement: its sentence, and the rest of the paragraph after a label
+MAX_PER_SPEAKER, MAX_EXPLICIT = 4, 12
+_TURNS_PER_EXTRA = 100  # a longer session may say more
+_EXPLICIT_OVERLAP = 0.9
+_MIN_OVERLAP = 0.5  # of the words of the shorter of two statements that say the same
+_NUMBER = re.compile(r"\d+")
+_NORMS = frozenset({"wish", "must", "rule"})
+_ASKING = _NORMS | {"^verb", "^request"}
+_DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A statement that may be worth an entry.
 
-    `text` is one line, `quote` the sentence as it stands in its turn. `role` is the first speaker: user, assistant or
-    tool. `tool` names the tool whose result the text repeats. `confidence` is 1 to 3: one, one more for the user's
-    words, one more for a label in the sentence itself ("Decision: …"). An agent's statement that `waits` needs the
-    user's confirmation.
+    `text` is one line, `quote` the words as they stand in their turn. `role` is the first speaker: user, assistant or
+    tool. `tool` names the tool whose result the text repeats. `about` is what it is bound to. One that `waits` needs
+    the user's confirmation; `is_general` tells one that is meant for all projects, `is_last` one of the last messages.
     """
 
     kind: str
@@ -52,39 +56,167 @@ class Candidate:
     role: str
     turn_id: str
     tool: str = ""
-    confidence: int = 1
+    score: float = 0.0
     quote: str = ""
     waits: bool = False
+    about: tuple[str, ...] = ()
+    is_general: bool = False
+    is_last: bool = False
 
 
-def extract_candidates(turns: Sequence[Turn], evidence: ToolEvidence | None = None) -> list[Candidate]:
+def extract_candidates(
+    turns: Sequence[Turn], evidence: ToolEvidence | None = None, weights: Mapping[str, Weights] | None = None
+) -> list[Candidate]:
     """Return the candidates of these turns, see `extract_with_tool_overlap`."""
-    return extract_with_tool_overlap(turns, (), evidence or ToolEvidence(turns))[0]
+    return extract_with_tool_overlap(turns, (), evidence or ToolEvidence(turns), weights)[0]
 
 
 def extract_with_tool_overlap(
-    turns: Sequence[Turn], statements: Sequence[Statement], evidence: ToolEvidence
+    turns: Sequence[Turn],
+    statements: Sequence[Statement],
+    evidence: ToolEvidence,
+    weights: Mapping[str, Weights] | None = None,
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of these turns, and for each other statement the tool that it repeats.
 
-    Candidates come in the order of the conversation, each text once. If user and agent both said it, the user's
-    sentence is taken. There are at most `MAX_PER_KIND` of a kind and `MAX_CANDIDATES` together: the most confident
-    first, then the earliest.
+    Candidates come in the order of the conversation, each statement once. Of those that say the same the best is taken,
+    the user's before the agent's.
     """
-    by_text: dict[str, tuple[int, Candidate]] = {}
-    for position, turn in enumerate(turns):
-        for candidate in _find_candidates(turn):
-            key = normalize_text(candidate.text)
-            earlier = by_text.get(key)
-            if earlier and earlier[1].role == ASSISTANT and candidate.role == USER:
-                del by_text[key]
-            by_text.setdefault(key, (position, candidate))
-    limited = _limit_candidates(list(by_text.values()))
-    own = [Statement(position, candidate.quote, candidate.role == USER) for position, candidate in limited]
+    weights = weights or load_weights()
+    scored = ((one, weights[one.role].compute_score(one.seen)) for one in read_utterances(turns))
+    kept = [(one, score) for one, score in scored if score >= weights[one.role].in_force or is_explicit(one)]
+    chosen = choose_utterances(kept, len(turns))
+    candidates = [_build_candidate(one, score) for one, score in chosen]
+    own = [
+        Statement(one.place, candidate.quote, one.role == USER)
+        for (one, _), candidate in zip(chosen, candidates, strict=True)
+    ]
     # One call for all statements: tool results are long, and reading them twice would double the cost.
     tools = evidence.find_tools([*own, *statements])
-    judged = _judge([candidate for _, candidate in limited], own, tools, evidence)
-    return judged, tools[len(own) :]
+    return _judge(candidates, own, tools[: len(own)], evidence), tools[len(own) :]
+
+
+def choose_utterances(scored: Iterable[tuple[Utterance, float]], turns: int) -> list[tuple[Utterance, float]]:
+    """Return the statements among scored utterances, in order, without those that say what a better one says.
+
+    The best few of each speaker are taken: `MAX_PER_SPEAKER`, more of those that say what they are, and of a long
+    session.
+    """
+    numbered = ((number, one, score) for number, (one, score) in enumerate(scored) if is_statement(one))
+    ranked = sorted(numbered, key=lambda item: (item[1].role != USER, -item[2], item[0]))
+    extra = turns // _TURNS_PER_EXTRA
+    taken: list[tuple[int, Utterance, float]] = []
+    counts: Counter[tuple[str, bool]] = Counter()
+    for number, one, score in ranked:
+        key = one.role, is_explicit(one)
+        room = (MAX_EXPLICIT if key[1] else MAX_PER_SPEAKER) + extra
+        if counts[key] < room and not any(says_same(one, other) for _, other, _ in taken):
+            counts[key] += 1
+            taken.append((number, one, score))
+    return [(one, score) for _, one, score in sorted(taken)]
+
+
+def is_explicit(one: Utterance) -> bool:
+    """Return whether a sentence says what it is: by a label, a box, "we decided", or a person's "never …".
+
+    What a person pasted says it of something else.
+    """
+    # A box in an agent's plan is none of its tasks: those that are open stand in what it says at the end.
+    has_box = "an open box" in one.seen and (one.role == USER or "at the end" in one.marks)
+    says_so = bool(one.label) or "explicit" in one.seen or has_box
+    if one.role == USER:
+        is_rule = "^standing" in one.seen or {"^verb", "standing"} <= one.seen.keys()
+        says_so = (says_so or is_rule) and "like a paste" not in one.seen
+    return says_so and (one.role == USER or one.label != PREFERENCE) and _DOUBTS.isdisjoint(one.seen)
+
+
+def is_statement(one: Utterance) -> bool:
+    """Return whether a sentence states something: no lead into a list, no supposition, no agent's question or wish.
+
+    A person's report, story or guess that asks for nothing states nothing either.
+    """
+    says_so = "explicit" in one.seen
+    if one.role == USER:
+        is_open = not (says_so and {"a question", "guess"} & one.seen.keys())
+        is_open = is_open and (is_explicit(one) or not ("^look" in one.seen or _is_remark(one.seen)))
+    else:
+        is_open = "a question" not in one.seen and not (says_so and "wish" in one.seen)
+    is_plain = "leads into a list" not in one.seen and "^supposition" not in one.seen
+    return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
+
+
+def _is_remark(seen: Mapping[str, str]) -> bool:
+    """Return whether a person tells of the moment, and not how it shall be."""
+    tells, guesses = "telling" in seen and _ASKING.isdisjoint(seen), "guess" in seen and _NORMS.isdisjoint(seen)
+    return "^moment" in seen or tells or guesses
+
+
+def says_same(one: Utterance, other: Utterance) -> bool:
+    """Return whether two sentences share half of the content of the shorter one, or nearly all of two explicit ones.
+
+    Sentences with other numbers say something else: a limit of 30 is none of 60.
+    """
+    if _NUMBER.findall(one.sentence.folded) != _NUMBER.findall(other.sentence.folded):
+        return False
+    mine, yours = one.content | one.names, other.content | other.names
+    share = _EXPLICIT_OVERLAP if is_explicit(one) and is_explicit(other) else _MIN_OVERLAP
+    return len(mine & yours) >= share * max(1, min(len(mine), len(yours)))
+
+
+def classify(one: Utterance) -> str:
+    """Return the kind of a sentence: that of its label, else that of its form."""
+    seen, is_end = one.seen, "at the end" in one.marks or one.role == USER
+    # An agent has no preferences, and what it did next was no task.
+    if one.label and (one.role == USER or one.label != PREFERENCE) and (is_end or one.label != TASK):
+        return one.label
+    if "an open box" in seen or ("task" in seen and is_end and "change" not in seen):
+        return TASK
+    return _classify_wish(seen) if one.role == USER else _classify_report(seen)
+
+
+def _classify_wish(seen: Mapping[str, str]) -> str:
+    """Return the kind of what a person wrote."""
+    if {"explicit", "decision"} <= seen.keys():
+        return DECISION
+    if {"fact", "state"} <= seen.keys() and not {"wish", "must", "^verb", "^request"} & seen.keys():
+        return FACT
+    if "^request" not in seen and ({"rule", "wish"} & seen.keys() or {"negation", "must"} <= seen.keys()):
+        return PREFERENCE
+    return LESSON if "trouble" in seen else DECISION
+
+
+def _classify_report(seen: Mapping[str, str]) -> str:
+    """Return the kind of what an agent wrote."""
+    is_decided = "explicit" in seen and "decision" in seen
+    if {"trouble", "cause", "negation"} & seen.keys() and "^change" not in seen and not is_decided:
+        return LESSON
+    return FACT if "state" in seen and not {"change", "decision", "instead"} & seen.keys() else DECISION
+
+
+def _build_candidate(one: Utterance, score: float) -> Candidate:
+    quote = _whole_statement(one)
+    # What nobody has answered yet may be a paste that went wrong: it waits.
+    waits = one.role == USER and "unanswered" in one.seen
+    return Candidate(
+        classify(one), to_one_line(quote), one.role, one.turn_id, "", score, quote, waits, (),
+        "everywhere" in one.marks, "at the end" in one.marks,
+    )  # fmt: skip
+
+
+def _whole_statement(one: Utterance) -> str:
+    """Return a sentence with what makes it stand by itself: the paragraph after a label, or what `this` points at."""
+    sentence, after = one.sentence, one.sentence.after
+    for further in split_sentences(after, MAX_LENGTH) if one.label else ():
+        if find_label(further.folded):
+            after = after[: after.index(further.text)].rstrip()
+            break
+    whole = sentence.text + after
+    if one.label and after and len(whole) <= MAX_LENGTH:
+        return whole
+    whole = sentence.before + sentence.text
+    if "^demonstrative" in one.seen and sentence.before and len(whole) <= MAX_LENGTH:
+        return whole
+    return sentence.text
 
 
 def _judge(
@@ -92,8 +224,8 @@ def _judge(
 ) -> list[Candidate]:
     waiting = evidence.find_waiting(statements)
     return [
-        replace(candidate, tool=candidate.tool or tool, waits=waits and candidate.role != USER)
-        for candidate, tool, waits in zip(candidates, tools, waiting, strict=False)
+        replace(candidate, tool=candidate.tool or tool, waits=candidate.waits or (waits and candidate.role != USER))
+        for candidate, tool, waits in zip(candidates, tools, waiting, strict=True)
     ]
 
 
@@ -116,48 +248,6 @@ def attribute_quote(
             tools = [turn.name or TOOL] if turn.role == TOOL else evidence.find_tools(statements)
             # A result stands below its call, which a link can point at.
             place = next((call.id for call in turns if turn.call and call.number == turn.call), turn.id)
-            found = Candidate(kind, line, turn.role, place, "", 1 + (turn.role == USER), to_one_line(quote))
+            found = Candidate(kind, line, turn.role, place, quote=to_one_line(quote))
             return _judge([found], statements, tools, evidence)[0]
     return None
-
-
-def _find_candidates(turn: Turn) -> Iterator[Candidate]:
-    if turn.role not in (USER, ASSISTANT) or turn.thinking:
-        return
-    for sentence in split_sentences(turn.text, MAX_SENTENCE_LENGTH):
-        kind, is_labelled = _classify(sentence, turn.role)
-        text = to_one_line(sentence.text) if kind else ""
-        if measure_width(text) >= MIN_WIDTH:
-            confidence = 1 + (turn.role == USER) + is_labelled
-            yield Candidate(kind, text, turn.role, turn.id, "", confidence, sentence.text)
-
-
-def _classify(sentence: Sentence, role: str) -> tuple[str, bool]:
-    """Return the kind of a sentence, "" for none, and whether a label in it names the kind."""
-    folded, unspaced = sentence.folded, is_unspaced(sentence.folded)
-    if folded.endswith(":"):  # it leads into a list: the items are the statements
-        return "", False
-    # Most sentences end here: one search for all cues is cheaper than one for each kind.
-    if not (sentence.is_open_task or ":" in folded or _ALL_CUES.matches(folded, unspaced)):
-        return "", False
-    kinds = [kind for kind in KINDS if role == USER or kind not in _USER_ONLY_KINDS]
-    labels = (kind for kind in kinds if ":" in folded and _LABELS[kind].match(folded))
-    label = next(labels, TASK if sentence.is_open_task else "")
-    kind = label or next((kind for kind in kinds if _CUES[kind].matches(folded, unspaced)), "")
-    if not kind or _QUESTION.search(folded) or _HYPOTHETICAL.matches(folded, unspaced):
-        return "", False
-    if role == ASSISTANT and _HEDGING.matches(folded, unspaced):
-        return "", False
-    return kind, bool(label)
-
-
-def _limit_candidates(candidates: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
-    ranked = sorted(range(len(candidates)), key=lambda index: (-candidates[index][1].confidence, index))
-    kinds: Counter[str] = Counter()
-    selected: list[int] = []
-    for index in ranked:
-        kind = candidates[index][1].kind
-        if kinds[kind] < MAX_PER_KIND and len(selected) < MAX_CANDIDATES:
-            kinds[kind] += 1
-            selected.append(index)
-    return [candidates[index] for index in sorted(selected)]

@@ -1,9 +1,8 @@
 """Digests of sanitized turns: pure functions, so that after a crash a summary follows from its transcript alone."""
 
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -11,22 +10,12 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
+from lineage.core.format.summary import CHECK
 from lineage.core.format.synopsis import build_synopsis
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
-from lineage.extraction.candidates import Candidate, extract_candidates, extract_with_tool_overlap
-from lineage.extraction.cues import DECISION, LESSON, TASK
-
-_EDITS = frozenset((
-    "edit", "write", "multiedit", "notebookedit", "apply_patch", "write_file", "replace", "edit_file", "create_file",
-    "text_editor", "search_replace",
-))  # fmt: skip
-_READS = frozenset({"read", "read_file", "view", "open_file"})
-_RUNS = frozenset((
-    "bash", "shell", "exec_command", "run_shell_command", "local_shell", "run_command", "execute_command",
-    "shell_command", "run_terminal_cmd",
-))  # fmt: skip
-_MULTI_FILE_TOOL = "apply_patch"  # the one tool that names several files in its input
+from lineage.extraction.calls import EDITS, MULTI_FILE_TOOL, READS, RUNS, get_tool_name
+from lineage.extraction.candidates import DECISION, LESSON, TASK, Candidate, extract_with_tool_overlap
 
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"
@@ -40,15 +29,8 @@ _COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a he
     r"(?:[\"']\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*(?P<document>[^\n]+)|\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
 )
 _COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
-_CHECK = re.compile(
-    r"(?:^|[;&|]\s*|(?<![\w-])(?:run|exec|-m|npx|uvx?|poetry|mise|bundle)\s+)(?:\S*/)?(?:pytest|unittest|tox|nox|mypy|pyright|ruff|"
-    r"flake8|pylint|eslint|tsc|vitest|jest|mocha|playwright|rspec|phpunit|golangci-lint|shellcheck|tests?|lint|check|typecheck|build|"
-    r"(?:cargo|go|dotnet|swift|mix|gradlew?|mvn|bazel) (?:test|build|vet|clippy|check|verify)|"
-    r"make (?:\w+ )?(?:test|check|lint)\w*|(?:npm|pnpm|yarn|bun) (?:test|t)\b)"
-)
 
 _MAX_PER_KIND = 8
-_RECENT_TURNS = 4  # a task named earlier is likely done by the end
 _MAX_COMMITS = 50
 _MAX_CHECK_LENGTH = 200
 _MAX_NAMES = 64
@@ -74,37 +56,33 @@ def build_digest_and_candidates(
     counter = _TurnCounter()
     for position, turn in enumerate(turns):
         counter.add(position, turn)
-    open_items = extract_candidates(tuple(counter.recent_turns))
     commits = counter.commits[:_MAX_COMMITS]
     checks = [command for command, is_passed in counter.checks.items() if is_passed]
-    paths = chain(counter.inputs[_EDITS], counter.inputs[_READS])
+    paths = chain(counter.inputs[EDITS], counter.inputs[READS])
     wordy = {path: words for path in paths if (words := _find_words(path))}
     wordy |= {text: text for text in (*commits, *checks) if text in commits or len(text) > _MAX_PLAIN_NAME}
-    statements = [Statement(len(turns), item.quote, item.role == USER) for item in open_items]
-    statements += [Statement(len(turns), words) for words in wordy.values()]
+    statements = [Statement(len(turns), words) for words in wordy.values()]
     candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
-    hidden = {name for name, tool in zip(wordy, tools[len(open_items) :], strict=True) if tool}
-    judged = chain(candidates, (replace(one, tool=tool) for one, tool in zip(open_items, tools, strict=False)))
+    hidden = {name for name, tool in zip(wordy, tools, strict=True) if tool}
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
-    repeated = {candidate.text for candidate in judged if candidate.tool or candidate.waits}
-    synopsis = build_synopsis(_iter_texts(turns), lambda found: _find_faults(evidence, found))
+    clean = [candidate for candidate in candidates if not (candidate.tool or candidate.waits)]
+    synopsis = build_synopsis(iter_texts(turns), lambda found: _find_faults(evidence, found))
     digest = Digest(
         turns=len(turns),
         requests=_collect_requests(turns),
         replies=counter.replies,
-        asks=synopsis.asks,
-        outcomes=synopsis.outcomes,
+        **synopsis._asdict(),
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
         commits=tuple(text for text in commits if text not in hidden),
         checks=tuple(command for command in checks if command not in hidden),
-        edited_files=tuple(name for name in counter.inputs[_EDITS] if name not in hidden),
-        read_files=tuple(name for name in counter.inputs[_READS] if name not in hidden),
-        commands=tuple(counter.inputs[_RUNS]),
+        edited_files=tuple(name for name in counter.inputs[EDITS] if name not in hidden),
+        read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),
+        commands=tuple(counter.inputs[RUNS]),
         tools=tuple(sorted(counter.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
         errors=counter.errors,
-        decisions=_select_kind(candidates, DECISION, repeated),
-        lessons=_select_kind(candidates, LESSON, repeated),
-        open_items=_select_kind(open_items, TASK, repeated),
+        decisions=_select_kind(clean, DECISION),
+        lessons=_select_kind(clean, LESSON),
+        open_items=_select_kind([one for one in clean if one.is_last], TASK),
         names=tuple(counter.names)[:_MAX_NAMES],
         ending=_classify_ending(turns),
     )
@@ -127,7 +105,7 @@ def _iter_requests(turns: Iterable[Turn]) -> Iterator[str]:
     return (to_one_line(turn.text) for turn in turns if turn.role == USER and turn.text)
 
 
-def _iter_texts(turns: Iterable[Turn]) -> Iterator[TurnText]:
+def iter_texts(turns: Iterable[Turn]) -> Iterator[TurnText]:
     """Yield what was said in turns, numbered by position."""
     for position, turn in enumerate(turns):
         if turn.text and turn.role != TOOL:
@@ -146,12 +124,11 @@ class _TurnCounter:
     def __init__(self) -> None:
         self.replies = self.errors = 0
         self.last_reply = ("", 0)
-        self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (_EDITS, _READS, _RUNS)}
+        self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (EDITS, READS, RUNS)}
         self.tool_counts: Counter[str] = Counter()
         self.commits: list[str] = []
         self.checks: dict[str, bool] = {}
         self.running: dict[int, tuple[str, str]] = {}
-        self.recent_turns: deque[Turn] = deque(maxlen=_RECENT_TURNS)
         self.names: dict[str, None] = {}
 
     def add(self, position: int, turn: Turn) -> None:
@@ -167,16 +144,15 @@ class _TurnCounter:
             self._add_message(position, turn)
 
     def _add_call(self, turn: Turn) -> None:
-        # An extension puts its name before the tool's: `developer__shell`.
-        name = turn.name.lower().rpartition("__")[2]
+        name = get_tool_name(turn)
         for names, inputs in self.inputs.items():
             if name in names:
-                inputs.update(dict.fromkeys(turn.input.split(", ") if name == _MULTI_FILE_TOOL else [turn.input]))
-        if name in _RUNS and turn.role == ASSISTANT:
+                inputs.update(dict.fromkeys(turn.input.split(", ") if name == MULTI_FILE_TOOL else [turn.input]))
+        if name in RUNS and turn.role == ASSISTANT:
             whole = "\n".join((*(part.text for part in turn.parts), turn.input))
             message = _COMMIT.search(whole)
             subject = to_one_line(next(filter(None, message.groups()), "")) if message else ""
-            if subject or _CHECK.search(turn.input[:_MAX_CHECK_LENGTH]):
+            if subject or CHECK.search(turn.input[:_MAX_CHECK_LENGTH]):
                 self.running[turn.number] = subject, "" if subject else to_one_line(turn.input)[:_MAX_CHECK_LENGTH]
 
     def _add_result(self, turn: Turn, subject: str, command: str) -> None:
@@ -188,7 +164,6 @@ class _TurnCounter:
             self.checks[command] = not turn.error
 
     def _add_message(self, position: int, turn: Turn) -> None:
-        self.recent_turns.append(turn)
         if turn.role == ASSISTANT and turn.text:
             self.replies += 1
             self.last_reply = turn.text, position
@@ -197,9 +172,8 @@ class _TurnCounter:
             self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))  # a paste may be huge
 
 
-def _select_kind(candidates: Iterable[Candidate], kind: str, excluded_texts: Set[str]) -> tuple[str, ...]:
-    texts = (candidate.text for candidate in candidates if candidate.kind == kind)
-    return tuple(text for text in texts if text not in excluded_texts)[:_MAX_PER_KIND]
+def _select_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:
+    return tuple(candidate.text for candidate in candidates if candidate.kind == kind)[:_MAX_PER_KIND]
 
 
 def _classify_ending(turns: Sequence[Turn]) -> str:

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 from lineage.core.base.times import from_epoch
 from lineage.extraction.admission_policy import MAX_NOTE_LENGTH, NOTE
-from lineage.extraction.cues import DECISION, LESSON, PREFERENCE, TASK
+from lineage.extraction.candidates import DECISION, LESSON, PREFERENCE, TASK
 from lineage.extraction.sections import find_section_kind
 
 _LIST_KINDS = frozenset({DECISION, LESSON, PREFERENCE, TASK})

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
-from lineage.extraction.cues import UNSPACED
+UNSPACED = frozenset({"ja", "zh"})  # languages without spaces between words
 
 
 class PhraseMatcher:

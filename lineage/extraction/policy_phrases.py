@@ -1,7 +1,7 @@
 """Tables of phrases that no memory may hold: talk about the assistant itself, and standing permissions.
 
-Patterns are in folded form and match whole words, except in `cues.UNSPACED`. Scope and confirmation protect, not these
-filters: they keep the worst out of the pending book. (reliability: poisoned memory; lessons: 17, 19)
+Patterns are in folded form and match whole words, except in `phrases.UNSPACED`. Scope and confirmation protect, not
+these filters: they keep the worst out of the pending book. (reliability: poisoned memory; lessons: 17, 19)
 """
 
 _PERMIT_EN = r"(?:approv(?:e|es|al|als|ing)|confirm(?:s|ing|ation|ations)?|permissions?|consent|authori[sz]ations?)"

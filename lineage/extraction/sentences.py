@@ -13,6 +13,7 @@ _FENCE = re.compile(r"(?:[-*+]\s+|\d{1,9}[.)]\s+)?(`{3,}(?!.*`)|~{3,})")
 _TAG = re.compile(r"<(?!(?:br|hr|img|input|link|meta)\b)([A-Za-z][\w-]*)(?:\s[^<>]*)?>")
 _DIFF = re.compile(r"diff --git |@@ -\d|(?:---|\+\+\+) [ab/]|index [0-9a-f]{7,40}\.\.")
 _IN_DIFF = re.compile(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|new mode|rename|similarity) |$")
+_OPENING = re.compile(r"[`~<*+@di\d-]")  # what a fence, a tag, a diff or an item of a list begins with
 _INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
 _RULE = re.compile(r"(?:=+|-{2,})\s*$")
 _BOLD = re.compile(r"(\*\*|__)[^*_]*\1:?$")
@@ -44,25 +45,54 @@ _MASK = "\ue000"
 
 
 class Sentence(NamedTuple):  # a tuple: thousands are made in the hot loop of every capture
-    """A sentence, its `folded` form with quotations blotted out, and whether it is an item with an empty box."""
+    """A sentence, and its `folded` form with quotations blotted out.
+
+    `before` is the sentence before it and `after` what follows in its paragraph, as they stand there. `is_item` tells
+    the first sentence of a list's item, `is_open_task` that of one with an empty box.
+    """
 
     text: str
     folded: str
     is_open_task: bool = False
+    is_item: bool = False
+    before: str = ""
+    after: str = ""
 
 
 def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
     """Yield the sentences of a turn, in order, without those over `max_length` characters."""
+    for line, masked, start, spans in _split_lines(text):
+        item = _ITEM.match(line)
+        box = item[1] if item else None
+        is_item, previous = start > len(line) - len(line.lstrip()), start
+        for begin, end in spans:
+            if 0 < end - begin <= max_length:
+                is_first = begin == start
+                before = line[previous:begin] if begin - previous <= max_length else ""
+                folded = fold_without_emphasis(masked[begin:end])
+                after = line[end:].rstrip() if len(line) - end <= max_length else ""
+                yield Sentence(line[begin:end], folded, box == " " and is_first, is_item and is_first, before, after)
+            previous = begin
+
+
+def list_sentence_texts(text: str, max_length: int) -> list[str]:
+    """Return the same sentences as `split_sentences`, as texts alone."""
+    return [
+        line[begin:end]
+        for line, _, _, spans in _split_lines(text)
+        for begin, end in spans
+        if 0 < end - begin <= max_length
+    ]
+
+
+def _split_lines(text: str) -> Iterator[tuple[str, str, int, Iterator[tuple[int, int]]]]:
+    """Yield the lines of prose, with quotations masked, where each begins and where its sentences are."""
     for line in _prose_lines(text):
         item = _ITEM.match(line)
         start = item.end() if item else 0
-        box = item[1] if item else None
         # Quotations keep their length: the spans found in the masked line are those of the line itself.
         masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
-        for begin, end in _find_spans(masked, start):
-            if 0 < end - begin <= max_length:
-                is_open_task = box == " " and begin == start
-                yield Sentence(line[begin:end], fold_without_emphasis(masked[begin:end]), is_open_task)
+        yield line, masked, start, _find_spans(masked, start)
 
 
 def fold_without_emphasis(text: str) -> str:
@@ -116,6 +146,8 @@ class _BlockTracker:
     def is_inside(self, line: str) -> bool:
         """Return whether the next line of the text is inside a block, or opens or closes one."""
         stripped = line.strip()
+        if not (self.fence or self.tag or self.diff or _OPENING.match(stripped)):
+            return False  # most lines
         if self.fence:
             if stripped.startswith(self.fence) and not stripped.strip(self.fence[0]):
                 self.fence = ""

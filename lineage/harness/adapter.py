@@ -1,4 +1,4 @@
-"""The interface of an adapter, and what adapters share: finding sessions in a history, collecting a session's turns.
+"""The interface of an adapter, and its shared parts: finding sessions in a history, collecting a session's turns.
 
 Turns are collected in file order: timestamps are not a safe order. Those of a long session are not held but read again
 at each pass, so nothing of it is written anywhere before it is sanitized.

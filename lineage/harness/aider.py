@@ -79,7 +79,7 @@ def discover(root: Path) -> Iterator[adapter.SessionLocation]:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """Where the text behind a session's heading lies. The last section of a file may still grow."""
+    """The place of the text behind a session's heading. The last section of a file may still grow."""
 
     session: str
     start: int

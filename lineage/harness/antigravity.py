@@ -98,7 +98,7 @@ class _Reader(Collector):
             self.skip(_SKIPPED.get(as_string(record.get("type")), UNKNOWN if source == "SYSTEM" else BOOKKEEPING))
 
     def _turns_of(self, source: str, kind: str, record: JsonObject, at: str | None) -> Iterator[tuple[str, Turn]]:
-        """Yield the turns of a step, each behind what tells it from the others: the cut log may lack one."""
+        """Yield the turns of a step, each behind a mark that tells it from the others: the cut log may lack one."""
         text, index = as_string(record.get("content")), _index_of(record) or 0
         if kind == _PROMPT:
             if model := _MODEL.search(text):
@@ -136,7 +136,7 @@ def _index_of(step: JsonObject) -> int | None:
 
 
 def _extract_request(text: str) -> str:
-    """Return what was typed: the harness adds the time, open files and changed settings behind it."""
+    """Return the typed words: the harness adds the time, open files and changed settings behind them."""
     if text.lstrip().startswith(_OPENING):
         typed = text.partition(_OPENING)[2]
         text = typed.rpartition(_CLOSING)[0] if _CLOSING in typed else typed

@@ -165,7 +165,7 @@ class _Reader(Collector):
             yield Turn(USER, text)
 
     def _note_queue(self, record: dict[str, Any]) -> None:
-        """Follow what is typed while the agent works: it waits, until the agent is given it or it becomes a prompt."""
+        """Follow the words typed while the agent works: they wait until the agent gets them or they become a prompt."""
         match record.get("operation"):
             case "enqueue" if as_string(record.get("content")).strip():
                 self.queued.append((as_string(record.get("timestamp")), record["content"].strip()))
@@ -177,7 +177,7 @@ class _Reader(Collector):
                 self.queued.clear()
 
     def _append_given(self) -> None:
-        """Add what the agent was given of the queue, unless a prompt or an attachment has held it."""
+        """Add the queued words that the agent was given, unless a prompt or an attachment has held them."""
         for when, text in self.given:
             is_command = text.startswith("/") and len(text.split()) == 1
             if not is_command and records.is_prompt({}, text):
@@ -269,5 +269,5 @@ class _Reader(Collector):
 
 
 def _join(blocks: list[Any]) -> str:
-    """Return the texts of blocks, of which unknown ones are counted elsewhere."""
+    """Return the texts of blocks. Unknown blocks are counted elsewhere."""
     return "\n".join(filter(None, map(records.extract_block_text, blocks)))

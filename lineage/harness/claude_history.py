@@ -38,7 +38,7 @@ def holds_prompts(path: Path) -> bool:
 
 
 def discover(path: Path) -> Iterator[SessionLocation]:
-    """Yield the sessions of a prompt history whose transcripts are gone, by id."""
+    """Yield the sessions of a prompt history without transcripts, by id."""
     try:
         sessions = _load_sessions(path)
     except TranscriptError:

@@ -185,7 +185,7 @@ def unwrap_summary(text: str) -> str:
 
 
 def parse_command(text: str) -> str:
-    """Return a slash command with what the person typed behind it, "" for one without."""
+    """Return a slash command with the words typed behind it, "" for one without."""
     command = _COMMAND.search(text) if text.lstrip().startswith("<command-") else None
     return f"/{command[1].removeprefix('/')} {command[2].strip()}" if command and command[2].strip() else ""
 
@@ -227,7 +227,7 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
 def discover(root: Path) -> Iterator[SessionLocation]:
     """Yield every main transcript and every sub-agent's, without the harness's internal helpers and journals.
 
-    Of a prompt history it yields the sessions whose transcripts are gone.
+    Of a prompt history it yields the sessions without transcripts.
     """
     for item in list_files(root, (".jsonl",)):
         if item.path.name == claude_history.NAME and (item.path != root or claude_history.holds_prompts(root)):
@@ -240,7 +240,7 @@ def discover(root: Path) -> Iterator[SessionLocation]:
 
 
 def _find_parent(path: Path) -> str | None:
-    """Return the session of a sub-agent's file: its folder's or, where older versions kept it beside, its records'."""
+    """Return the session of a sub-agent's file: its folder's or, for files of older versions, its records'."""
     if folder := _find_session_folder(path):
         return folder.name
     with suppress(TranscriptError):
@@ -250,7 +250,7 @@ def _find_parent(path: Path) -> str | None:
 
 
 def _find_session_folder(path: Path) -> Path | None:
-    """Return the folder of the main session, which holds a sub-agent's file in `subagents/`."""
+    """Return the folder of the main session: it holds a sub-agent's file in `subagents/`."""
     return next((folder.parent for folder in path.parents if folder.name == SUB_AGENTS), None)
 
 

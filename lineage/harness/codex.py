@@ -1,6 +1,6 @@
 """The adapter of Codex: its rollouts, and the list of session names beside them. (harnesses.md, section 2).
 
-Two kinds of record repeat each other: an item is what the model saw, an event what the user saw. Prompts come from the
+Two kinds of record repeat each other: an item is the model's view, an event the user's. Prompts come from the
 events, because half of the items in the user's role are scaffolding; everything else comes from the items.
 """
 

@@ -150,7 +150,7 @@ def parse_call(kind: str, item: dict[str, Any]) -> Turn:
 
 
 def _build_call(name: str, arguments: Any) -> Turn:
-    """Return the turn of a call. Of a command in words, a line of its own says what the command alone doesn't."""
+    """Return the turn of a call. A description that adds to the command gets a line of its own."""
     decoded = decode_json(arguments) if isinstance(arguments, str) else arguments
     turn = build_call_turn(name, _decode_argument(arguments))
     given = [decoded.get(key) for key in _COMMANDS] if isinstance(decoded, dict) else [decoded]

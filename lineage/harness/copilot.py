@@ -113,7 +113,7 @@ class _Reader(adapter.Collector):
                 self.skip(adapter.BOOKKEEPING)
 
     def _words_of(self, kind: str, data: dict[str, Any]) -> Iterator[Turn]:
-        """Yield what a person said to a question, a request for permission or a plan; the note of an interruption."""
+        """Yield a person's answers to a question, a request for permission or a plan; the note of an interruption."""
         reason = as_string(data.get("feedback")) or as_string(as_mapping(data.get("result")).get("feedback"))
         if kind in ("permission.completed", "exit_plan_mode.completed") and reason.strip():
             yield Turn(USER, reason.strip())

@@ -45,7 +45,7 @@ class Caller:
 
 
 def detect_caller(environment: Mapping[str, str]) -> Caller | None:
-    """Return the harness whose agent runs this process, None for a person at a terminal, as far as one can tell.
+    """Return the harness that runs this process for its agent, None for a person at a terminal, as far as one can tell.
 
     >>> detect_caller({"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "5f0c2f7e", "AI_AGENT": "claude-code"})
     Caller(harness='claude-code', sessions=('5f0c2f7e',))

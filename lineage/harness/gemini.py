@@ -1,4 +1,4 @@
-"""The adapter of Gemini CLI: logs in JSONL, which are replayed, and the single JSON document of older versions.
+"""The adapter of Gemini CLI: logs in JSONL, replayed, and the single JSON document of older versions.
 
 Every update writes a message again, so a turn is a thought, text, call or result that no earlier record held. Nothing
 is undone: a rewind or a compression drops messages from the model's sight only. (harnesses.md, section 3)
@@ -305,7 +305,7 @@ class _Reader(Collector):
 
 
 def _list_words(call: dict[str, Any], result: str) -> Iterator[Turn]:
-    """Yield what a person said in the result of a call."""
+    """Yield a person's words in the result of a call."""
     if as_string(call.get("name")) in QUESTION_TOOLS:
         yield from list_answers(call.get("args"), result)
     yield from list_reasons(result)

@@ -84,7 +84,7 @@ def parse_inline(value: Any) -> Capture:
 
 
 def _parse_conversation(value: dict[str, Any]) -> Capture:
-    """Return the capture of a saved conversation. Its last message has the time at which it was saved."""
+    """Return the capture of a saved conversation. Its last message has the time of the saving."""
     saved_at, messages = value.get("savedAt"), value["messages"]
     if isinstance(saved_at, int | float):
         saved_at = from_epoch(saved_at / 1000)
@@ -97,7 +97,7 @@ def _parse_conversation(value: dict[str, Any]) -> Capture:
 
 
 class _Reader(Collector):
-    """A collector of turns. A file without any role is another harness's, whatever its first error."""
+    """A collector of turns. A file without any role is another harness's, with any first error."""
 
     item_count = 0
     has_roles = False

@@ -234,7 +234,7 @@ class _Reader(adapter.Collector):
 
 
 def _words_of(content: JsonObject) -> Iterator[Turn]:
-    """Yield what a person filled in for a tool, and the note of an interruption."""
+    """Yield the values that a person filled in for a tool, and the note of an interruption."""
     data = as_mapping(content.get("data"))
     if content.get("type") == "actionRequired" and data.get("actionType") == "elicitationResponse":
         for name, value in as_mapping(data.get("user_data")).items():

@@ -54,7 +54,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Open a regular file to read. Yield it with its size now: what the harness appends belongs to the next pass."""
+    """Open a regular file to read. Yield it with its size now: later records belong to the next pass."""
     try:
         # A pipe or a device would block or never end.
         if not stat.S_ISREG(path.stat().st_mode):

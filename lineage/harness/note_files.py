@@ -45,7 +45,7 @@ _MAX_LINE_BYTES = 1 << 20
 class NoteMetadata:
     """The meaning of a file's place: its agent, its project's folder, the kind of every section (None: not known).
 
-    `fallback` is the kind of sections whose headings name none.
+    `fallback` is the kind of sections without a kind in their headings.
     """
 
     agent: str | None = None

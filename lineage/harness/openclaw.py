@@ -1,7 +1,7 @@
 """The adapter of OpenClaw: pi's entries, since July 2026 in a database of each agent. (harnesses.md, section 8).
 
 `agents/<agent>/agent/openclaw-agent.sqlite` holds the entries of every session, long ones compressed; before they lay
-in `agents/<agent>/sessions/<id>.jsonl`. What OpenClaw has moved to its own archive is no longer read.
+in `agents/<agent>/sessions/<id>.jsonl`. Sessions in OpenClaw's own archive are no longer read.
 
 The session key is a lane: a lasting chat with one session after another. The database names it, as the hook's payload
 does; in files it is unknown. (format: Identity)

@@ -202,7 +202,7 @@ def _read_tree(path: Path, skipped: Counter[str]) -> Iterator[JsonObject]:
 
 
 def _read_files(folder: Path, skipped: Counter[str]) -> list[JsonObject]:
-    """Return the objects of a folder's files in the order of their names, which are the ids."""
+    """Return the objects of a folder's files in the order of their names: those are the ids."""
     objects = []
     for item in list_files(folder, (".json",)) if folder.is_dir() else ():
         value = decode_json(read_bytes(item.path))

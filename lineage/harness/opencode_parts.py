@@ -158,7 +158,7 @@ class _Reader(Collector):
             self.skip(BOOKKEEPING if kind in _PLAIN_PARTS else UNKNOWN)
 
     def _extract_text(self, role: str, part: JsonObject) -> str:
-        """Return a text part's text; "" for a blank one or the harness's own, which is counted."""
+        """Return a text part's text; "" for a blank one or the harness's own: that one is counted."""
         text = as_string(part.get("text"))
         if part.get("synthetic") or part.get("ignored"):
             self.skip(NOTES)

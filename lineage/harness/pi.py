@@ -58,7 +58,7 @@ def read_tree_transcript(path: Path, harness: str) -> Capture:
 
 
 def read_tree_records(records: Iterable[JsonObject], skipped: Counter[str]) -> Capture:
-    """Return the session of entries that lie elsewhere. `skipped` counts what they left out already."""
+    """Return the session of entries that lie elsewhere. `skipped` counts the entries left out already."""
     reader = _Reader(skipped=skipped)
     for record in records:
         reader.add(record)
@@ -127,7 +127,7 @@ class _Reader(Collector):
                 self.skip(BOOKKEEPING)
 
     def _words_of(self, message: dict[str, Any]) -> Iterator[Turn]:
-        """Yield what a person said to a tool's question, and the note that the person stopped the agent."""
+        """Yield a person's answer to a tool's question, and the note that the person stopped the agent."""
         if message.get("stopReason") == "aborted":
             yield INTERRUPTION
         for block in map(as_mapping, as_list(message.get("content"))):

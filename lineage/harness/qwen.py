@@ -145,7 +145,7 @@ class _Reader(Collector):
             yield genai.build_result_turn(name, parts, self.skipped, error=error)
 
     def _words_of(self, kind: str, record: dict[str, Any], turns: list[Turn]) -> Iterator[Turn]:
-        """Yield what a person said in the results of tools."""
+        """Yield a person's words in the results of tools."""
         for turn in turns if kind == "tool_result" else ():
             if turn.name in QUESTION_TOOLS:
                 yield from list_answers(self.questions.get(turn.call_id), turn.text)

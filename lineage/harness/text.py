@@ -1,15 +1,13 @@
 """Text in transcripts: injected blocks, notes for omitted data, tool input as one line."""
 
 import json
-import re
 from typing import Any
 
-from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.core.base.hook_output import CONTEXT_MARKERS, strip_blocks
 
-_GAP = re.compile(r"(?:[ \t]*\n)+|[ \t]*")
 # Our own block first: it would come back as memory of memory.
 _INJECTED_BLOCKS = (
-    (CONTEXT_OPENING, CONTEXT_CLOSING),
+    *CONTEXT_MARKERS,
     ("<system-reminder>", "</system-reminder>"),
     ("<ide_opened_file>", "</ide_opened_file>"),
     ("<ide_selection>", "</ide_selection>"),
@@ -26,24 +24,8 @@ def strip_injections(text: str) -> str:
 
     Blank lines around it go as well; the first line keeps its indentation.
     """
-    for opening, closing in _INJECTED_BLOCKS:
-        text = _strip_blocks(text, opening, closing)
-    text = text.rstrip()
+    text = strip_blocks(text, _INJECTED_BLOCKS).rstrip()
     return text[text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 :]
-
-
-def _strip_blocks(text: str, opening: str, closing: str) -> str:
-    """Return the text without its closed blocks. The gap after a block at the start of a line goes too."""
-    # One pass with `find`: a regular expression takes quadratic time for unclosed blocks.
-    parts, position, begins_line = [], 0, True
-    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
-        if start > position:
-            begins_line = text[start - 1] == "\n"
-        parts.append(text[position:start])
-        position = end + len(closing)
-        gap = _GAP.match(text, position) if begins_line else None
-        position = gap.end() if gap else position
-    return "".join(parts) + text[position:]
 
 
 def format_omission(what: str, size: int) -> str:

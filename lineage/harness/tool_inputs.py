@@ -1,6 +1,6 @@
 """The input of a tool call as parts of a transcript: edits, written files, commands and prompts; the rest as JSON.
 
-What a part is follows from the names of the arguments, which the harnesses share more than the names of their tools.
+The kind of a part follows from the names of the arguments: harnesses share them more than the names of their tools.
 """
 
 import json
@@ -69,7 +69,8 @@ def list_input_parts(arguments: Any, shown: str = "") -> tuple[InputPart, ...]:
 
 def _iter_parts(arguments: JsonObject, shown: str) -> Iterator[InputPart]:
     rest = dict(arguments)
-    language = _choose_language(arguments)
+    suffix = PurePosixPath(_find_path(arguments).replace("\\", "/")).suffix[1:].lower()
+    language = choose_language(_SUFFIXES.get(suffix, suffix))
     yield from _take_edits(rest, "")
     for key in _EDIT_LISTS:
         edits = [dict(item) for item in as_list(rest.get(key)) if isinstance(item, dict)]
@@ -99,11 +100,6 @@ def _take_edits(arguments: JsonObject, label: str) -> Iterator[InputPart]:
 
 def _find_path(arguments: JsonObject) -> str:
     return next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), "")
-
-
-def _choose_language(arguments: JsonObject) -> str:
-    suffix = PurePosixPath(_find_path(arguments).replace("\\", "/")).suffix[1:].lower()
-    return choose_language(_SUFFIXES.get(suffix, suffix))
 
 
 def encode_json(value: Any) -> str:

@@ -1,6 +1,6 @@
 """A person's words that a harness files elsewhere: answers to questions, reasons of refusals, interruptions.
 
-They are turns beside those of their record, under ids of their own. (usefulness: Who speaks)
+They are turns beside those of their record, under ids of their own. (usefulness: speakers)
 """
 
 import re

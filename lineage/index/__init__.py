@@ -8,15 +8,15 @@ from lineage.index.books import BookFile, BookFiles, BookRows, EntryRow, build_b
 from lineage.index.fts_query import build_match_expression
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecalledSession, RecallQuery, RecallResult
-from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from_hash
-from lineage.index.sessions import SessionRow
+from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from_hash, list_edited_files
+from lineage.index.sessions import SessionFilter, SessionRow
 from lineage.index.sqlite import SqliteIndex
-from lineage.index.text_search import ENTRY_KIND, SNIPPET_MARKS, Hit
+from lineage.index.text_search import ENTRY_KIND, SNIPPET_MARKS, Hit, Superseded
 from lineage.index.tool_runs import Printed
 
 __all__ = [
     "ENTRY_KIND", "SNIPPET_MARKS", "ArtifactRow", "BookFile", "BookFiles", "BookRows", "EntryRow", "Hit", "Index",
-    "IndexedFile", "Printed", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession", "SessionRow",
-    "SqliteIndex", "TurnTexts", "build_book_rows", "build_match_expression", "build_row", "build_row_from_hash",
-    "parse_owner_token",
+    "IndexedFile", "Printed", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession", "SessionFilter",
+    "SessionRow", "SqliteIndex", "Superseded", "TurnTexts", "build_book_rows", "build_match_expression", "build_row",
+    "build_row_from_hash", "list_edited_files", "parse_owner_token",
 ]  # fmt: skip

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from lineage.core.capture.ledger import Ledger, Window
+from lineage.core.capture.ledger import Ledger, NotedCapture, Window
 from lineage.core.search.query import Query, parse_query
-from lineage.index import books, sessions, text_search, tool_runs
+from lineage.index import books, ledger, sessions, text_search, tool_runs
 from lineage.index.books import BookFiles, EntryRow
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow
-from lineage.index.sessions import SessionRow
+from lineage.index.sessions import SessionFilter, SessionRow
 from lineage.index.text_search import Hit
 from lineage.index.tool_runs import Printed
 from lineage.index.vectors import EmbeddedTexts, Vectors
@@ -67,7 +67,7 @@ class PublishQueue(Protocol):
         """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
 
     def mark_done(self, tickets: Iterable[int]) -> None:
-        """Remove published captures, which tells their waiters."""
+        """Remove published captures: that tells their waiters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,28 @@ class Index(Protocol):
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
         """Return the agent's ledger in the window. Its entries are read on demand."""
 
+    def list_noted_captures(
+        self, project: str | None = None, *, since: str = "", until: str = "~", limit: int
+    ) -> list[NotedCapture]:
+        """Return the entries that notes show from `since` to before `until`, newest first, of a project's path."""
+        sql = ledger.NOTED_CAPTURES.format("" if project is None else ledger.OF_PROJECT)
+        values = {"since": since, "until": until, "limit": limit} | ({} if project is None else {"project": project})
+        return [NotedCapture(*row) for row in self._select(sql, **values)]
+
+    def list_noted_places(self, token: str, limit: int) -> list[tuple[str, str]]:
+        """Return the newest days of a session's captures, each with the path of its project, "" without one."""
+        return list(self._select(ledger.NOTED_PLACES, token=token, limit=limit))
+
+    def load_edited_files(self, tokens: Iterable[str]) -> dict[str, set[str]]:
+        """Return the files below its project's root that each of these sessions edited, by token."""
+        sql = "select session_token, files from artifacts where session_token in (select value from json_each(:tokens))"
+        found: dict[str, set[str]] = {}
+        for token, files in self._select(f"{sql} and files <> ''", tokens=sorted(set(tokens))):
+            found.setdefault(token, set()).update(files.splitlines())
+        return found
+
     def count_future_captures(self, agent_id: str, window: Window) -> int:
-        """Return the number of captures dated after the window's end, which the ledger leaves out."""
+        """Return the number of captures dated after the window's end: the ledger leaves them out."""
         sql = "select count(*) from entries where agent_id = :agent and membership_ts > :until"
         return int(next(self._select(sql, agent=agent_id, until=window.until))[0])
 
@@ -167,21 +187,26 @@ class Index(Protocol):
         agent_id: str | None,
         *,
         limit: int = 50,
-        project: str | None = None,
-        project_keys: Iterable[str] = (),
-        path: str | None = None,
+        wanted: SessionFilter = sessions.ANY,
         reference: str | None = None,
         parent: str | None = None,
     ) -> list[SessionRow]:
         """Return sessions, newest first, of all agents if `agent_id` is None.
 
-        `reference` is the beginning of an id, key or token, `project` a path or its end; sessions of the projects
-        `project_keys` are of it, too. `path` is a folder below a project's root: see `ArtifactRow`.
-        Sub-agents are listed with the token of their `parent`, or found by reference; else only those whose parent is
-        not here.
+        `reference` is the beginning of an id, key or token. Sub-agents are listed with the token of their `parent`, or
+        found by reference; else only those whose parent is not here.
         """
-        sql, values = sessions.build_list_statement(agent_id, limit, project, project_keys, path, reference, parent)
+        sql, values = sessions.build_list_statement(agent_id, limit, wanted, reference, parent)
         return list(map(sessions.build_session_row, self._select(sql, **values)))
+
+    def count_sessions(self, agent_id: str | None, wanted: SessionFilter) -> list[tuple[str, str | None, int]]:
+        """Return (UTC day of the newest capture, project, number) of the sessions that `list_sessions` would list."""
+        sql, values = sessions.build_count_statement(agent_id, wanted)
+        return list(self._select(sql, **values))
+
+    def list_harnesses(self) -> list[str]:
+        """Return the harnesses of all sessions."""
+        return [name for (name,) in self._select("select distinct harness from artifacts order by 1") if name]
 
     def find_tokens(self, agent_id: str | None, project: str | None, project_keys: Iterable[str]) -> set[str]:
         """Return the tokens of the sessions and sub-agents of an agent, a project, or both, as `list_sessions` does."""
@@ -274,6 +299,11 @@ class Index(Protocol):
     def find_books_of_sessions(self, tokens: Collection[str]) -> list[tuple[str, str]]:
         """Return (scope, kind) of the books with entries from one of these sessions."""
         return list(self._select(books.SELECT_BOOKS_OF_SESSIONS, tokens=sorted(tokens)))
+
+    def find_entries_of_session(self, token: str) -> list[str]:
+        """Return the ids of the entries in books from a session."""
+        sql = "select distinct entry_id from book_entries where origin_token = :token order by entry_id"
+        return [entry_id for (entry_id,) in self._select(sql, token=token)]
 
     def load_entries(self, scope: str, kind: str) -> list[EntryRow]:
         """Return the rows of a book, of all its files, pending ones included."""

@@ -17,10 +17,10 @@ from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.books.book import Book, find_superseded, parse_book
 from lineage.core.books.entry import Entry
 from lineage.core.format.body import replace_surrogates
+from lineage.core.search.segmentation import segment
 from lineage.index import fts_rows
 
 SESSION_SCOPE_PREFIX = "session/"
-AGENT_SCOPE_PREFIX = "agent/"
 
 _NEWEST, _OLDEST = "~", ""  # sort after and before any year
 _TIME_AS_TITLE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
@@ -48,6 +48,7 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
     origin: str | None
     tags: tuple[str, ...]
     supersedes: tuple[str, ...]
+    about: tuple[str, ...]
     done: bool | None
     pinned: bool
     standing: bool
@@ -58,10 +59,10 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
     text: str
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a search says of the entry."""
+        """Return the entry as a search shows it."""
         place = {"id": self.id, "scope": self.scope, "book": self.kind, "shelf": self.shelf}
         origin = {"trust": self.trust, "source": self.source, "from": self.origin, "tags": list(self.tags)}
-        return {**place, **origin, "standing": self.standing, "done": self.done}
+        return {**place, **origin, "about": list(self.about), "standing": self.standing, "done": self.done}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class BookRows:
 
 COLUMNS = tuple("entry_id" if name == "id" else name for name in EntryRow._fields)
 _FLAGS = ("pinned", "standing", "hidden")
-_LISTS = ("tags", "supersedes")
+_LISTS = ("tags", "supersedes", "about")
 COLUMN_TYPES: dict[str, type] = {name: int if name in ("place", "done", *_FLAGS) else str for name in COLUMNS}
 NOT_NULL = frozenset(COLUMNS) - {"tool", "origin", "done"}
 
@@ -121,6 +122,7 @@ INDEXES = (
     ("book_entries", "book_entries_scope", ("scope", "kind")),
     ("book_entries", "book_entries_owner", ("owner",)),
     ("book_entries", "book_entries_origin", ("origin_token",)),
+    ("book_entries", "book_entries_about", ("about",)),  # a hook looks for what is bound to an action
 )
 
 _COLUMN_LIST = ", ".join(COLUMNS)
@@ -258,6 +260,7 @@ def _build_row(ref: BookRef, place: int, entry: Entry) -> EntryRow:
         origin=replace_surrogates(entry.origin) if entry.origin is not None else None,
         tags=tuple(map(replace_surrogates, entry.tags)),
         supersedes=tuple(map(replace_surrogates, entry.supersedes)),
+        about=tuple(map(replace_surrogates, entry.about)),
         done=entry.done,
         pinned=entry.pinned,
         standing=True,
@@ -292,7 +295,7 @@ def build_fts_rows(number: int, row: EntryRow) -> list[fts_rows.FtsRow]:
     if row.shelf == PENDING or row.hidden:
         return []
     title = "" if _TIME_AS_TITLE.fullmatch(row.title) or row.text.startswith(row.title) else row.title
-    return [fts_rows.build_entry_fts_row(number, title, " ".join(row.tags), row.text)]
+    return [(-number, segment(title), segment(" ".join(row.tags)), segment(row.text), "")]
 
 
 def _delete_entries(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:

@@ -3,18 +3,15 @@
 import json
 from typing import Any
 
-from lineage.core.books.entry import USER_STATED
 from lineage.core.format.body import replace_surrogates
 from lineage.core.search import query
+from lineage.core.search.index_sql import AGENT_SCOPE_PREFIX, SHOWN_ARTIFACT, SHOWN_ENTRY
 from lineage.core.search.query import Filters
-from lineage.index.books import AGENT_SCOPE_PREFIX
-from lineage.index.privacy_sql import GLOBAL_SCOPE_SQL, build_privacy_condition
 
 SESSION_TOKEN_SQL = "iif(e.owner = '', e.origin_token, e.owner)"
 """The token of an entry's session, "" if it has none."""
 
 _ENTRY_ONLY_STATES = {query.ENTRY, query.OPEN, query.DONE, query.PINNED, query.SUPERSEDED, query.ARCHIVED}
-_FROM_OTHER_AGENT = "exists (select 1 from artifacts s where s.session_token = e.origin_token and s.agent_id != :agent)"
 _OF_PROJECT_KEYS = "in (select value from json_each(:project_keys))"
 _PROJECT = (
     "(lower({0}.project) = :project or lower({0}.project) like :project_end escape '!'"
@@ -27,10 +24,6 @@ IN_FOLDER = (
 """SQL: whether a session, given an expression of its token, or a sub-agent of it has to do with a folder."""
 _KIND = "exists (select 1 from json_each(:kinds) where e.kind = value or e.kind like value || '/%')"
 _SESSION = f"exists (select 1 from artifacts s where s.session_token = {SESSION_TOKEN_SQL} and {{}})"
-_VISIBLE_OWNER = (
-    "exists (select 1 from artifacts where session_token = e.owner and visible = 1"
-    " and (:agent is null or agent_id = :agent))"
-)
 _STATES = {
     query.OPEN: "e.done = 0",
     query.DONE: "e.done = 1",
@@ -58,10 +51,7 @@ def build_folder_pattern(path: str) -> str:
 
 def build_artifact_condition(filters: Filters) -> str:
     """Return the condition on an artifact: visible, not private, and passed by the filters."""
-    conditions = [
-        f"a.visible = 1 and (a.private = 0 or may_reach({GLOBAL_SCOPE_SQL}, a.private, a.session_token))",
-        "(:agent is null or a.agent_id = :agent)",
-    ]
+    conditions = [SHOWN_ARTIFACT]
     if filters.agent:
         conditions.append("a.agent_id = :asked_agent")
     if filters.project:
@@ -80,16 +70,8 @@ def build_artifact_condition(filters: Filters) -> str:
 
 
 def build_entry_condition(filters: Filters) -> str:
-    """Return the condition on an entry: of no private or trial session, and passed by the filters.
-
-    An agent does not see the books of other agents, nor entries learned from their sessions, unless a user stated them.
-    """
-    conditions = [
-        build_privacy_condition(GLOBAL_SCOPE_SQL, "e.origin_token"),
-        f"(e.owner = '' or {build_privacy_condition(GLOBAL_SCOPE_SQL, 'e.owner')} and {_VISIBLE_OWNER})",
-        f"(:agent is null or e.scope not like '{AGENT_SCOPE_PREFIX}%' or e.scope = '{AGENT_SCOPE_PREFIX}' || :agent)",
-        f"(:agent is null or e.trust = '{USER_STATED}' or not {_FROM_OTHER_AGENT})",
-    ]
+    """Return the condition on an entry: of no private or trial session, and passed by the filters."""
+    conditions = [SHOWN_ENTRY]
     if filters.agent:
         of_agent = _SESSION.format("s.agent_id = :asked_agent")
         conditions.append(f"(e.scope = '{AGENT_SCOPE_PREFIX}' || :asked_agent or {of_agent})")

@@ -5,13 +5,11 @@ less rare ones, to be scored at all: the results are much the same in a fraction
 an expression of its own: FTS5 counts a word as often as it stands in the expression that it scores. (design: df budget)
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from lineage.core.format.body import replace_surrogates
-from lineage.core.search.query import extract_words
-from lineage.core.search.segmentation import segment
+from lineage.core.search.words import extract_words, join_or, quote
 from lineage.index.fts_rows import COLUMN_WEIGHTS
 
 _MAX_PAIRED = 6
@@ -50,25 +48,6 @@ class Term:
     word: str
     expression: str
     rows: int = 0
-
-
-def quote(text: str) -> str:
-    """Return a text as a phrase of FTS5.
-
-    >>> quote('src/app.py')
-    '"src/app.py"'
-    """
-    return f'"{segment(replace_surrogates(text)).replace(chr(34), " ").replace(chr(0), " ")}"'
-
-
-def join_or(expressions: Iterable[str]) -> str:
-    """Return an expression that matches any of these.
-
-    >>> join_or(['"row"', '"rows"']), join_or(['"row"'])
-    ('("row" OR "rows")', '"row"')
-    """
-    unique = list(dict.fromkeys(expressions))
-    return unique[0] if len(unique) == 1 else f"({' OR '.join(unique)})"
 
 
 def build_match_expression(text: str) -> str | None:

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import count
 
-from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.segmentation import segment
 from lineage.index.rows import ArtifactRow
 
@@ -48,11 +48,6 @@ def build_artifact_fts_rows(number: int, row: ArtifactRow) -> Iterator[FtsRow]:
         turns = f"{passage.first} {passage.last}" if passage.last else ""
         yield next(places[passage.of_tools]), *head, segment(passage.text), turns
         head = ("", "")
-
-
-def build_entry_fts_row(number: int, title: str, tags: str, body: str) -> FtsRow:
-    """Return the row of an entry."""
-    return -number, segment(title), segment(tags), segment(body), ""
 
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[FtsRow]) -> None:

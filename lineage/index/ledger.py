@@ -29,6 +29,8 @@ TABLES = (
 INDEXES = (
     ("entries", "entries_agent", ("agent_id", "membership_ts", "stem", "project")),
     ("entries", "entries_session", ("session_token",)),
+    ("entries", "entries_project", ("project", "membership_ts", "stem")),
+    ("entries", "entries_time", ("membership_ts", "stem")),
 )
 
 IS_NO_SUB_AGENT = (
@@ -72,6 +74,23 @@ _HEADS = """
     where e.agent_id = ? and e.membership_ts between ? and ?
     order by e.membership_ts desc, e.stem desc
 """
+NOTED_CAPTURES = """
+    select e.membership_ts, e.stem, e.session_token, e.project, a.title, a.ask, a.harness, a.manifest_path
+    from entries e join artifacts a on a.id = (
+        select b.id from artifacts b where b.stem = e.stem and b.session_token = e.session_token and b.visible = 1
+        and b.source_kind <> 'manifest' order by b.source_kind desc limit 1)
+    where {} e.membership_ts >= :since and e.membership_ts < :until
+          and a.private = 0 and substr(a.stamp, 1, 9) <> 'archived-'
+    order by e.membership_ts desc, e.stem desc limit :limit
+"""
+"""Selects the entries that notes show, newest first; of a capture the transcript's row, which has what was asked."""
+OF_PROJECT = "e.project = :project and"
+NOTED_PLACES = """
+    select distinct substr(membership_ts, 1, 10), coalesce(project, '') from artifacts
+    where session_token = :token and source_kind <> 'manifest' and private = 0 and parent_token is null
+    order by 1 desc, 2 limit :limit
+"""
+"""Selects the days of a session's captures and their projects, also of captures that others replaced."""
 _WHOLE_DAYS = "select day, project, count from days where agent_id = ?1 and day > ?2 and day < ?3"
 _PARTIAL_DAYS = """
     select substr(membership_ts, 1, 10), project, count(*) from entries

@@ -1,7 +1,7 @@
 """`.lineage/waiting.db`: captures that wait for a render of MEMORY.md. (index/base.py).
 
 It is a database of its own: a process that renders holds the index's write lock meanwhile, and those that come to wait
-must not wait for that lock. The file exists only where a capture had to wait.
+must not wait for that lock. The file exists only if a capture had to wait.
 """
 
 import json
@@ -47,13 +47,11 @@ class SqlitePublishQueue:
         self._cached_connection: sqlite3.Connection | None = None
 
     def enqueue(self, capture: QueuedCapture) -> int:
-        """Add a capture and return its ticket."""
         values = (capture.agent_id, capture.token, capture.membership, json.dumps(capture.paths))
         with self._transaction() as connection:
             return int(connection.execute(_ENQUEUE, values).lastrowid or 0)
 
     def is_done(self, ticket: int) -> bool:
-        """Return whether the capture was published."""
         with translate_errors(self._path):
             sql = "select 1 from waiting where ticket = ?"
             return self._get_connection().execute(sql, (ticket,)).fetchone() is None
@@ -67,7 +65,6 @@ class SqlitePublishQueue:
         """Do nothing: local waiters poll."""
 
     def peek(self, agent_id: str, until: str, limit: int) -> list[tuple[int, QueuedCapture]]:
-        """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
         # Most machines never have the file: reading must not create it.
         if not self._path.exists():
             return []
@@ -79,7 +76,6 @@ class SqlitePublishQueue:
         ]
 
     def mark_done(self, tickets: Iterable[int]) -> None:
-        """Remove published captures, which tells their waiters."""
         rows = [(ticket,) for ticket in tickets]
         if rows:
             with self._transaction() as connection:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.links import to_one_line
-from lineage.core.base.project import build_project_key, normalize_subfolder, strip_worktree_name
+from lineage.core.base.project import build_project_key, normalize_subfolder, relate_path, strip_project
 from lineage.core.capture.ledger import compute_membership, find_parent, is_visible
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
-from lineage.core.format.synopsis import Synopsis, build_synopsis
+from lineage.core.format.summary import list_checks, list_files
+from lineage.core.format.synopsis import build_synopsis
 from lineage.core.format.tool_overlap import collect_runs, find_repeated_tools, tool_texts_of
 from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
@@ -26,9 +27,11 @@ _RELATIVE_FILE = re.compile(r"(?:[\w.@+-]+/)+[\w.@+-]*\w\.\w+")
 class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     """A row of `artifacts`; the field names are the columns. `passages` and `tool_runs` go to tables of their own.
 
-    `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them. `folders`
-    are those of its project that the session ran in or had files of in its calls, each a line that ends in a slash.
-    `tool_runs` are the hashes of what its tools printed. (core/format/tool_overlap.py)
+    `title` is the one known at capture; `ask` and `outcome` are a transcript's, as today's rules find them. `checks`
+    are the commands of a summary that passed, a line each, `files` those below the project's root that it lists as
+    edited. `folders` are those of its project that the session ran in or had files of in its calls, each a line that
+    ends in a slash.
+    `tool_runs` are the hashes of its tools' output. (core/format/tool_overlap.py)
     """
 
     source_path: str
@@ -53,11 +56,13 @@ class ArtifactRow(NamedTuple):  # a rebuild makes and inserts thousands
     title: str
     ask: str
     outcome: str
+    checks: str
     private: int
     partial: int
     visible: int
     parent_token: str | None
     folders: str
+    files: str
     stamp: str
     passages: Iterable[Passage]
     tool_runs: Collection[int] = ()
@@ -91,7 +96,9 @@ def build_row_from_hash(
     artifact = document if isinstance(document, Artifact) else None
     if document.kind == naming.TRANSCRIPT and turn_texts is None:
         turn_texts = transcript.extract_texts(document.body)
-    synopsis = _build_synopsis(turn_texts or ())
+    texts = turn_texts or ()
+    # no sentence that repeats a tool is the outcome
+    synopsis = build_synopsis(texts, lambda found: find_repeated_tools(found, tool_texts_of(texts)))
     return ArtifactRow(
         source_path=document.path,
         source_sha256=sha256,
@@ -115,15 +122,23 @@ def build_row_from_hash(
         title=document.title,
         ask=synopsis.ask,
         outcome=synopsis.outcome,
+        checks="\n".join(list_checks(str(document.body))) if document.kind == naming.SUMMARY else "",
         private=int(document.private),
         partial=int(document.partial),
         visible=int(is_visible(document)),
         parent_token=find_parent(document),
         folders=format_folders(artifact.subfolder, *_iter_folders(artifact, turn_texts or ())) if artifact else "",
+        files=list_edited_files(artifact) if artifact and document.kind == naming.SUMMARY else "",
         stamp=stamp,
         passages=_build_passages(document, turn_texts),
         tool_runs=collect_runs(tool_texts_of(turn_texts or ())),
     )
+
+
+def list_edited_files(summary: Artifact) -> str:
+    """Return the column `files` of a summary."""
+    found = (relate_path(path, summary.project or "", summary.subfolder) for path in list_files(str(summary.body)))
+    return "\n".join(dict.fromkeys(filter(None, map(to_one_line, found))))
 
 
 def format_folders(*folders: str) -> str:
@@ -138,19 +153,13 @@ def format_folders(*folders: str) -> str:
 
 def _iter_folders(artifact: Artifact, turn_texts: Iterable[TurnText]) -> Iterator[str]:
     """Yield the folders of the files in tool calls: the project's by their paths, others are relative."""
-    root = (artifact.project or "").replace("\\", "/").rstrip("/")
     targets = dict.fromkeys(turn.target.replace("\\", "/") for turn in turn_texts if "/" in turn.target)
-    for target in targets if root else ():
-        if target.startswith(f"{root}/"):
-            yield strip_worktree_name(target[len(root) + 1 :]).rpartition("/")[0]
+    for target in targets if artifact.project else ():
+        if (path := strip_project(target, artifact.project)) != target:
+            yield path.rpartition("/")[0]
         else:
             files = (path for path in target.split(", ") if _RELATIVE_FILE.fullmatch(path))
             yield from (f"{artifact.subfolder}/{path}".rpartition("/")[0] for path in files)
-
-
-def _build_synopsis(turn_texts: Iterable[TurnText]) -> Synopsis:
-    """Return ask and outcome; no sentence that repeats a tool is the outcome."""
-    return build_synopsis(turn_texts, lambda found: find_repeated_tools(found, tool_texts_of(turn_texts)))
 
 
 def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None) -> Iterable[Passage]:

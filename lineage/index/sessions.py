@@ -11,6 +11,14 @@ from lineage.index.filter_sql import IN_FOLDER, build_folder_pattern, escape_lik
 ASK_SQL = "(select ask from artifacts where session_token = {0} and ask != '' order by stem limit 1)"
 """The first capture's that has one, given an SQL expression of the token; null without one."""
 OUTCOME_SQL = "(select outcome from artifacts where session_token = {0} and outcome != '' order by stem desc limit 1)"
+FILES_SQL = "(select files from artifacts where session_token = {0} and files != '' order by stem desc limit 1)"
+"""Those of the newest capture that edited any; null without one."""
+_NEWEST = "coalesce(max(a.membership_ts), m.membership_ts)"
+_LISTED = f"""select m.id, {_NEWEST} as newest, count(distinct a.stem) as captures
+          from artifacts m
+          left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
+          where {{where}}
+          group by m.id having {{having}}"""
 _SESSIONS = f"""
     select m.session_id, m.session_key, m.session_token, m.agent_id, m.project, m.harness, m.title,
            {ASK_SQL.format("m.session_token")}, {OUTCOME_SQL.format("m.session_token")},
@@ -20,14 +28,19 @@ _SESSIONS = f"""
             order by s.stem desc, s.source_kind limit 1),
            m.source_path, listed.captures, m.private, m.parent_token,
            (select count(distinct c.session_token) from artifacts c where c.parent_token = m.session_token)
-    from (select m.id, coalesce(max(a.membership_ts), m.membership_ts) as newest, count(distinct a.stem) as captures
-          from artifacts m
-          left join artifacts a on a.session_token = m.session_token and a.source_kind = 'transcript'
-          where {{where}}
-          group by m.id order by newest desc, m.session_token limit :limit) listed
+    from ({_LISTED} order by newest desc, m.session_token limit :limit) listed
     join artifacts m on m.id = listed.id
     order by listed.newest desc, m.session_token
 """
+_COUNTS = f"""
+    select substr(listed.newest, 1, 10), m.project, count(*) from ({_LISTED}) listed
+    join artifacts m on m.id = listed.id group by 1, 2 order by 1, 2
+"""
+_WORDS = (
+    "lower(coalesce(m.title, '') || ' ' || coalesce(m.project, '')"
+    f" || ' ' || coalesce({ASK_SQL.format('m.session_token')}, '')"
+    f" || ' ' || coalesce({OUTCOME_SQL.format('m.session_token')}, '')) like :word{{0}} escape '!'"
+)
 _PROJECT = (
     "(m.project = :project or m.project like :project_end escape '!'"
     " or m.project_key in (select value from json_each(:project_keys)))"
@@ -54,6 +67,26 @@ SELECT_INDEXED_TOKENS = """
     union select origin_token from book_entries where origin_token in (select value from json_each(:tokens))
 """
 """Selects those of the sessions `tokens` and their sub-agents that have rows, or entries in books."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """What sessions are asked for: a harness, the first and last UTC day, words of title, ask, outcome and project.
+
+    `project` is a path or its end; sessions of the projects `project_keys` are of it, too. `path` is a folder below a
+    project's root: see `ArtifactRow`.
+    """
+
+    project: str | None = None
+    project_keys: Sequence[str] = ()
+    path: str | None = None
+    harness: str = ""
+    since: str = ""
+    until: str = ""
+    words: Sequence[str] = ()
+
+
+ANY = SessionFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +118,10 @@ class SessionRow:
 
 
 def build_list_statement(
-    agent_id: str | None,
-    limit: int,
-    project: str | None,
-    project_keys: Iterable[str],
-    path: str | None,
-    reference: str | None,
-    parent: str | None,
+    agent_id: str | None, limit: int, wanted: SessionFilter, reference: str | None, parent: str | None
 ) -> tuple[str, dict[str, object]]:
     """Return the statement of `Index.list_sessions` and its values. Its columns are the fields of `SessionRow`."""
-    where, values = _build_scope(agent_id, project, project_keys)
-    where, values = [_OLDEST_MANIFEST, *where], {"limit": limit, **values}
-    if path:
-        where.append(IN_FOLDER.format("m.session_token"))
-        values["folder"] = build_folder_pattern(path)
+    where, having, values = _build_conditions(agent_id, wanted)
     if reference is not None:
         where.append(_REFERENCE)
         values["reference"] = f"{escape_like(replace_surrogates(reference))}%"
@@ -107,7 +130,33 @@ def build_list_statement(
     if parent is not None:
         where.append("m.parent_token = :parent")
         values["parent"] = replace_surrogates(parent)
-    return _SESSIONS.format(where=" and ".join(where)), values
+    return _SESSIONS.format(where=" and ".join(where), having=having), {"limit": limit, **values}
+
+
+def build_count_statement(agent_id: str | None, wanted: SessionFilter) -> tuple[str, dict[str, object]]:
+    """Return the statement of `Index.count_sessions` and its values."""
+    where, having, values = _build_conditions(agent_id, wanted)
+    return _COUNTS.format(where=" and ".join((*where, _IS_TOP_LEVEL)), having=having), values
+
+
+def _build_conditions(agent_id: str | None, wanted: SessionFilter) -> tuple[list[str], str, dict[str, object]]:
+    """Return the conditions on the manifest's row, the one on the newest capture, and the values of both."""
+    where, values = _build_scope(agent_id, wanted.project, wanted.project_keys)
+    where, having = [_OLDEST_MANIFEST, *where], []
+    if wanted.path:
+        where.append(IN_FOLDER.format("m.session_token"))
+        values["folder"] = build_folder_pattern(wanted.path)
+    if wanted.harness:
+        where.append("m.harness = :harness")
+        values["harness"] = replace_surrogates(wanted.harness)
+    for number, word in enumerate(wanted.words):
+        where.append(_WORDS.format(number))
+        values[f"word{number}"] = f"%{escape_like(replace_surrogates(word.lower()))}%"
+    for name, sign, day in (("since", ">=", wanted.since), ("until", "<=", wanted.until)):
+        if day:
+            having.append(f"substr({_NEWEST}, 1, 10) {sign} :{name}")
+            values[name] = day
+    return where, " and ".join(having) or "1 = 1", values
 
 
 def build_tokens_statement(

@@ -41,7 +41,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def build(path: Path) -> Iterator[Callable[[Sequence[tuple[int, ArtifactRow]]], None]]:
-    """Yield the function that writes numbered rows to a new database, which is not durable before it is copied.
+    """Yield the function that writes numbered rows to a new database: that is not durable before it is copied.
 
     FTS5 merges no segments meanwhile, and later step by step: merging all at once would delay the next writer.
     """
@@ -75,7 +75,7 @@ def _configure_merges(connection: sqlite3.Connection, automerge: int, crisismerg
 
 
 def collect_leftovers(parent: Path) -> None:
-    """Delete the folders of builds whose processes died: they hold text of sessions."""
+    """Delete the folders of builds by dead processes: they hold text of sessions."""
     for lock in sorted(parent.glob(f"{_PREFIX}*/{_LOCK_NAME}")):
         # A living process holds its lock; one that dies releases it.
         with suppress(FileNotFoundError), lock.open("rb") as file:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lineage.core.base.word_runs import mark_owner
 from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.core.format.body import replace_surrogates
 from lineage.database.sqlite import as_database, connect, delete_database, translate_errors, vacuum
@@ -14,7 +15,6 @@ from lineage.errors import DatabaseDamaged, LineageError
 from lineage.index import books, fts_rows, ledger, recall, schema, shadow_build, tool_runs
 from lineage.index.base import Index, IndexBuild
 from lineage.index.books import BookFiles
-from lineage.index.privacy_sql import register_privacy_function
 from lineage.index.publish_queue import FILE_NAME, SqlitePublishQueue
 from lineage.index.recall import RecallQuery, RecallResult
 from lineage.index.rows import UPSERT, ArtifactRow
@@ -39,21 +39,18 @@ class SqliteIndex(Index):
         self._connection = self._open_or_recreate()
 
     def close(self) -> None:
-        """Close the queue, the vectors and the database."""
         self.queue.close()
         if self._vectors:
             self._vectors.close()
         self._connection.close()
 
     def reset(self) -> None:
-        """Delete the database and create it anew."""
         self.close()
         delete_database(self.path)
         self._connection = self._open()
 
     @contextmanager
     def upsert_in_transaction(self, rows: Iterable[ArtifactRow]) -> Iterator[None]:
-        """Write rows and commit at the end of the block."""
         with self._transaction() as connection:
             if not connection.in_transaction:
                 connection.execute("begin immediate")
@@ -74,27 +71,23 @@ class SqliteIndex(Index):
             yield
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
-        """Update the stamps of files, given as (path, stamp)."""
         with self._transaction() as connection:
             connection.executemany("update artifacts set stamp = ?2 where source_path = ?1", stamps)
 
     def assign_project(self, path: str, old_key: str, key: str) -> None:
-        """Replace the key of the rows with this project and key."""
         with self._transaction() as connection:
-            values = {"mark": tool_runs.mark_owner(key), "old": old_key, "path": path}
+            values = {"mark": mark_owner(key), "old": old_key, "path": path}
             connection.execute(tool_runs.MOVE_RUNS, values)
             connection.execute(
                 "update artifacts set project_key = ? where project_key = ? and project = ?", (key, old_key, path)
             )
 
     def add_folder(self, token: str, folder: str) -> None:
-        """Add a line of `folders` to the rows of a session without it."""
         sql = "update artifacts set folders = folders || ?2 where session_token = ?1 and instr(folders, ?2) = 0"
         with self._transaction() as connection:
             connection.execute(sql, (token, folder))
 
     def delete_paths(self, paths: Iterable[str]) -> None:
-        """Delete the rows and the text of files."""
         with self._transaction() as connection:
             sql = "delete from artifacts where source_path = ? returning id, source_kind, session_token"
             deleted = [row for path in paths for row in connection.execute(sql, (path,)).fetchall()]
@@ -119,14 +112,12 @@ class SqliteIndex(Index):
             self.blank_repeated_outcomes(None)
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
-        """Return the agent's ledger in the window. Its entries are read on demand."""
         with translate_errors(self.path):
             tallies = ledger.load_tallies(self._connection, agent_id, window)
         heads = ledger.read_heads(self._connection, agent_id, window)
         return Ledger(group_heads(self._iter_guarded(heads)), tallies)
 
     def recall(self, query: RecallQuery) -> RecallResult:
-        """Return the recall of a new session, in one statement. See `Index.recall`."""
         with translate_errors(self.path):
             return recall.load_recall(self._connection, query)
 
@@ -150,7 +141,6 @@ class SqliteIndex(Index):
             self._connection.set_trace_callback(None)
 
     def delete_session(self, token: str) -> int:
-        """Delete every row of a session and of its entries in books. Return their number."""
         # First: another process that renders would write the rows again.
         self.queue.delete_session(token)
         paths = [path for path, _ in self.list_session_files(token)]
@@ -168,29 +158,24 @@ class SqliteIndex(Index):
             shadow_build.collect_leftovers(self.path.parent)
 
     def is_complete(self) -> bool:
-        """Return whether a reindex has run to its end, be it in another process."""
         with translate_errors(self.path):
             self.needs_reindex = not schema.is_complete(self._connection)
         return not self.needs_reindex
 
     def mark_complete(self) -> None:
-        """Record that a reindex has run to its end."""
         with self._transaction() as connection:
             schema.mark_complete(connection)
         self.needs_reindex = False
 
     @contextmanager
     def open_vector_search(self) -> Iterator[SqliteVectorSearch]:
-        """Return the texts with vectors, readable within the block."""
         with translate_errors(self.path):
             yield SqliteVectorSearch(self._connection)
 
     def may_have_vectors(self, file: Path) -> bool:
-        """Return whether the file of vectors exists."""
         return file.exists()
 
     def open_vectors(self, file: Path, *, may_create: bool) -> Vectors:
-        """Return the vectors in `file`."""
         del may_create  # a file of this machine needs no permission
         self._vectors = self._vectors or VectorFile(file)
         return self._vectors
@@ -204,7 +189,6 @@ class SqliteIndex(Index):
 
     def _open(self) -> sqlite3.Connection:
         connection = connect(self.path)
-        register_privacy_function(connection)
         try:
             with translate_errors(self.path):
                 if schema.read_version(connection) == 0:

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from lineage.core.base.about import FILE, split_subject
 from lineage.core.format.synopsis import build_title
-from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
+from lineage.core.search.index_sql import AGENT_SCOPE_PREFIX, MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.index import books, filter_sql, fts_query, fts_rows
 from lineage.index.books import EntryRow
 from lineage.index.filter_sql import SESSION_TOKEN_SQL
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking, Term
-from lineage.index.sessions import ASK_SQL, OUTCOME_SQL
+from lineage.index.sessions import ASK_SQL, FILES_SQL, OUTCOME_SQL
 from lineage.index.vocabulary import SqliteVocabulary, Vocabulary, resolve_terms
 
 SNIPPET_MARKS = ("\x02", "\x03")
@@ -39,6 +40,14 @@ NO_LIMIT = -1  # all rows
 SNIPPET_WORDS = 60  # FTS5 takes 64
 
 
+class Superseded(NamedTuple):
+    """The amendment of a result: its day, the token of its session or the id of its entry, and its sentence."""
+
+    on: str
+    by: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A search result. `score` grows with relevance; `snippet` has `SNIPPET_MARKS` around matching words.
@@ -46,7 +55,8 @@ class Hit:
     `turns` are the first and last turn of a transcript's passage, `title` and `outcome` those of the session, else
     None. An entry of a book has the kind `entry` and is in `entry`; its session is that of its origin, if any.
     `of_tools`: the passage is what tools were given or gave, which has no vector. `rows` are the numbers of the
-    session's best passages in the index, best first.
+    session's best passages in the index, best first. `superseded` is what amends it, among the results or the entries.
+    `files` are those that the session edited, or the entry is bound to.
     """
 
     session_id: str | None
@@ -65,10 +75,13 @@ class Hit:
     entry: EntryRow | None = None
     of_tools: bool = False
     rows: tuple[int, ...] = ()
+    superseded: Superseded | None = None
+    files: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of the hit but its entry; its snippet without marks."""
         values = {name: getattr(self, name) for name in _HIT_KEYS}
+        values["superseded"] = self.superseded._asdict() if self.superseded else None
         return values | {"score": round(self.score, 6), "snippet": "".join(text for text, _ in self.split_snippet())}
 
     def split_snippet(self) -> Iterator[tuple[str, bool]]:
@@ -96,7 +109,7 @@ class RankedRow(NamedTuple):  # a search makes thousands
 
     @property
     def of_tools(self) -> bool:
-        """Return whether the row is a passage of what tools were given or gave."""
+        """Return whether the row is a passage of a tool's input or output."""
         return self.number > 0 and self.number % MAX_PASSAGES >= MAX_OF_KIND
 
 
@@ -131,6 +144,7 @@ _ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
 HIT_COLUMNS = ", ".join((
     "a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project, a.membership_ts",
     "a.memory_sentence, a.title", ASK_SQL.format("a.session_token"), OUTCOME_SQL.format("a.session_token"),
+    FILES_SQL.format("a.session_token"),
 ))  # fmt: skip
 """What `build_session_hit` takes of an artifact `a`."""
 _SELECT_ARTIFACT = f"select {HIT_COLUMNS} from artifacts a where a.id = ? / {MAX_PASSAGES}"
@@ -144,7 +158,9 @@ _SNIPPET = f"""
     select snippet(search, {{}}, '{SNIPPET_MARKS[0]}', '{SNIPPET_MARKS[1]}', ' … ', {SNIPPET_WORDS}), {{}}
     from search where search match ? and rowid = ?
 """
-_BODY_SNIPPET, _ANY_COLUMN_SNIPPET = _SNIPPET.format(fts_rows.BODY_COLUMN, "turns"), _SNIPPET.format(-1, "''")
+_BODY_SNIPPET, _ANY_COLUMN_SNIPPET = _SNIPPET.format(fts_rows.BODY_COLUMN, "turns, rowid"), _SNIPPET.format(-1, "''")
+# With the plus it is one walk over the matches: where these are few, looking up each row takes twice as long.
+_BODY_SNIPPETS = _BODY_SNIPPET.replace("rowid = ?", "+rowid in (select value from json_each(?))")
 _SELECT_TEXTS = """
     select rowid, title || ' ' || sentence || ' ' || body from search
     where rowid in (select value from json_each(?))
@@ -167,11 +183,13 @@ class TextSearchEngine(Vocabulary, Protocol):
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
         """Return the whole texts of rows, as the index has them."""
 
-    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
+    def load_hits(
+        self, expressions: Sequence[str], rows: Sequence[RankedRow], *, is_first_rare: bool = False
+    ) -> list[Hit]:
         """Return the hits of ranked rows.
 
         A snippet shows what matches the first of the expressions that the row's body matches, else what the last one
-        matches elsewhere; without expressions the beginning.
+        matches elsewhere; without expressions the beginning. `is_first_rare`: the first one matches few rows.
         """
 
 
@@ -191,14 +209,14 @@ def search(
     full = fts_query.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
     if not full and (query.words or query.phrases):
         return []
-    first, choosing, marked = full, "", [full] if full else []
+    first, choosing, marked, is_rare = full, "", [full] if full else [], True
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
         kept = _join_terms(fts_query.without_ubiquitous(terms))
         first = fts_query.restrict_expression(kept, (), query.excluded_words)
         choosing = fts_query.build_choosing_expression(terms, ranking)
         # A snippet with common words takes three times as long as one with rare words, which show more.
         rare = [term for term in terms if term.rows <= ranking.budget]
-        marked = [_join_terms(rare)] * bool(rare) + [kept]
+        marked, is_rare = [_join_terms(rare)] * bool(rare) + [kept], bool(rare)
     rank = partial(engine.rank_rows, query, agent_id, ranking)
     decay = None if by_passage else ranking.decay
     row_limit = max(_MIN_RANKED, _RANKED_PER_RESULT * limit)
@@ -207,10 +225,10 @@ def search(
     if len(results) < limit and (
         choosing or first != full or not terms or sum(term.rows for term in terms) > row_limit
     ):
-        results, marked = _group_results(rank(full, NO_LIMIT), decay), [full] if full else []
+        results, marked, is_rare = _group_results(rank(full, NO_LIMIT), decay), [full] if full else [], False
     if not by_passage and len(terms) > 1:
         results[:_COVERED_RESULTS] = _favor_coverage(engine, terms, results[:_COVERED_RESULTS], ranking.coverage)
-    return engine.load_hits(marked, results[:limit])
+    return engine.load_hits(marked, results[:limit], is_first_rare=is_rare)
 
 
 def _join_terms(terms: Sequence[Term]) -> str:
@@ -258,7 +276,7 @@ def _favor_coverage(
 
 
 def _find_stems(term: Term) -> list[str]:
-    """Return what a text holds with a form of the term: a guess at the tokenizer's stems, which only it knows."""
+    """Return the beginning that a form of the term has in a text: a guess at stems that only the tokenizer knows."""
     words = (remove_separators(word).lower() for word in _QUOTED.findall(term.expression))
     return [word[: max(_MIN_STEM, len(word) - _MAX_ENDING)] if word.isalpha() else word for word in words]
 
@@ -269,7 +287,6 @@ class SqliteTextSearch(SqliteVocabulary):
     def rank_rows(
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int, choosing: str = ""
     ) -> list[RankedRow]:
-        """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         sql = SELECT_RANKED.format(
             found=_SELECT_MATCHES + _CHOSEN * bool(choosing) if expression else SELECT_ALL,
             passages=MAX_PASSAGES,
@@ -287,16 +304,22 @@ class SqliteTextSearch(SqliteVocabulary):
         return [RankedRow(*row[:-1]) for row in self.connection.execute(sql, values)]
 
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        """Return the texts of rows, by their numbers."""
         return dict(self.connection.execute(_SELECT_TEXTS, (json.dumps(numbers),)))
 
-    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""
-        return [self._load_hit(expressions, row) for row in rows]
+    def load_hits(
+        self, expressions: Sequence[str], rows: Sequence[RankedRow], *, is_first_rare: bool = False
+    ) -> list[Hit]:
+        shown = dict[int, tuple[str, str]]()
+        if expressions and is_first_rare:
+            values = expressions[0], json.dumps([row.number for row in rows])
+            found = self.connection.execute(_BODY_SNIPPETS, values)
+            shown = {number: (snippet, turns) for snippet, turns, number in found if SNIPPET_MARKS[0] in snippet}
+        return [
+            self._load_hit(row, shown.get(row.number) or self._load_snippet(expressions, row.number)) for row in rows
+        ]
 
-    def _load_hit(self, expressions: Sequence[str], row: RankedRow) -> Hit:
-        snippet, turns = self._load_snippet(expressions, row.number)
-        snippet = remove_separators(snippet)
+    def _load_hit(self, row: RankedRow, shown: tuple[str, str]) -> Hit:
+        snippet, turns = remove_separators(shown[0]), shown[1]
         if row.number < 0:
             columns = self.connection.execute(_SELECT_ENTRY, (row.number,)).fetchone()
             session_id, token, agent_id, project, *values = columns
@@ -307,33 +330,32 @@ class SqliteTextSearch(SqliteVocabulary):
 
     def _load_snippet(self, expressions: Sequence[str], number: int) -> tuple[str, str]:
         """Return a row's snippet and its passage's turns, none for a match outside of the body."""
-        snippet: tuple[str, str] | None
         for expression in expressions:
-            snippet = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
-            if snippet and SNIPPET_MARKS[0] in snippet[0]:
-                return snippet
+            found = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
+            if found and SNIPPET_MARKS[0] in found[0]:
+                return found[0], found[1]
         statement, values = (_ANY_COLUMN_SNIPPET, expressions[-1:]) if expressions else (_SELECT_PREVIEW, ())
-        snippet = self.connection.execute(statement, (*values, number)).fetchone()
-        return snippet or ("", "")
+        found = self.connection.execute(statement, (*values, number)).fetchone()
+        return found or ("", "")
 
 
 def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turns: tuple[int, int] | None) -> Hit:
     """Return the hit of an artifact's passage, given the artifact's `HIT_COLUMNS`."""
-    *origin, path, project, at, sentence, title, ask, outcome = columns
+    *origin, path, project, at, sentence, title, ask, outcome, files = columns
     session_id, token, agent_id, kind = origin
     shown = build_title(ask or "", outcome or "", title)
     return Hit(
         session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence, shown, outcome, turns,
-        of_tools=row.of_tools, rows=(row.number, *row.others),
+        of_tools=row.of_tools, rows=(row.number, *row.others), files=tuple((files or "").splitlines()),
     )  # fmt: skip
 
 
 def build_entry_hit(entry: EntryRow, session: tuple[str | None, ...], score: float, snippet: str) -> Hit:
     """Return the hit of an entry; `session` is (id, token, agent, project) of its origin, with None for no origin."""
     session_id, token, agent_id, project = session
-    if entry.scope.startswith(books.AGENT_SCOPE_PREFIX):
-        agent_id = entry.scope.removeprefix(books.AGENT_SCOPE_PREFIX)
+    if entry.scope.startswith(AGENT_SCOPE_PREFIX):
+        agent_id = entry.scope.removeprefix(AGENT_SCOPE_PREFIX)
     return Hit(
         session_id, token, agent_id, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None, None,
-        None, entry=entry,
+        None, entry=entry, files=tuple(name for sort, name in map(split_subject, entry.about) if sort == FILE),
     )  # fmt: skip

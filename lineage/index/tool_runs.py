@@ -1,4 +1,4 @@
-"""Which runs of words the tools of a project's sessions printed: hashes by project and artifact (reliability: overlap).
+"""The runs of words that the tools of a project's sessions printed: hashes by artifact (reliability: overlap).
 
 A look-up costs a few steps in a tree for each hash, however many sessions there are. A hash is stored with a few bits
 of its owner before it: the project, of a session without one the session. So hashes that every project has, of licences
@@ -8,12 +8,13 @@ and they are deleted for removals and repairs alone, many at once.
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from lineage.core.base import naming
+from lineage.core.base.word_runs import RUN_MASK, mark_owner
 from lineage.core.format.tool_overlap import hash_sentences
+from lineage.core.search.index_sql import OWNER
 from lineage.index.rows import ArtifactRow
 
 TABLE = "tool_runs"
@@ -22,9 +23,7 @@ TABLES = (
 )
 COLUMNS = ("run", "artifact")
 
-_RUN_BITS = 33  # 32 of a hash, and one for `OVERLONG`
-_OWNER_BITS = 15  # together six bytes in SQLite
-_OWNER_SQL = "iif(a.project_key = '', a.session_token, a.project_key)"
+_OWNER_SQL = OWNER.format("a")
 INSERT = f"insert into {TABLE} values (?, ?)"
 SELECT_RUNS = f"""
     select value from json_each(:keys) where exists (
@@ -40,7 +39,7 @@ BLANK_OUTCOMES = """
     update artifacts set outcome = '' where id in (select cast(value as bigint) from json_each(:numbers)) returning id
 """
 MOVE_RUNS = f"""
-    update {TABLE} set run = (run & {(1 << _RUN_BITS) - 1}) | :mark
+    update {TABLE} set run = (run & {RUN_MASK}) | :mark
     where artifact in (select id from artifacts where project_key = :old and project = :path)
 """
 """Gives the runs of a project's artifacts, before their rows change, to the owner with `mark`."""
@@ -62,11 +61,11 @@ def find_runs(select: Select, place: Printed, runs: Collection[int], *, of_sessi
     mark = mark_owner(place.owner)
     sql = SELECT_RUNS.format(OF_SESSION if of_session else "")
     found = select(sql, keys=[mark | run for run in runs], **place._asdict())
-    return {int(key) & (1 << _RUN_BITS) - 1 for (key,) in found}
+    return {int(key) & RUN_MASK for (key,) in found}
 
 
 def list_repeated_outcomes(select: Select, rows: Iterable[tuple[Any, ...]]) -> list[int]:
-    """Return the numbers of the artifacts whose outcome repeats what a tool printed in an earlier capture.
+    """Return the numbers of the artifacts with an outcome that repeats a tool's output in an earlier capture.
 
     `rows` are those of `SELECT_OUTCOMES`.
     """
@@ -89,8 +88,3 @@ def delete_rows(connection: sqlite3.Connection, rows: Iterable[tuple[int, str]])
     if numbers := [number for number, kind in rows if kind == naming.TRANSCRIPT]:
         sql = f"delete from {TABLE} where artifact in (select value from json_each(?))"
         connection.execute(sql, (json.dumps(numbers),))
-
-
-def mark_owner(owner: str) -> int:
-    """Return the bits of an owner, above those of a hash."""
-    return (zlib.crc32(owner.encode("utf-8", "replace")) & (1 << _OWNER_BITS) - 1) << _RUN_BITS

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, Protocol
 
-from lineage.core.search.passages import MAX_OF_KIND, MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import Filters, Query
 from lineage.core.search.segmentation import remove_separators
+from lineage.core.search.words import join_or, quote
 from lineage.index import filter_sql
 from lineage.index.base import Index
-from lineage.index.fts_query import join_or, quote
 from lineage.index.fts_rows import parse_turn_range
 from lineage.index.schema import VERSION
 from lineage.index.text_search import Hit, RankedRow, SqliteTextSearch
@@ -166,7 +166,7 @@ class EmbeddableTexts(Protocol):
             yield PassageRow(number, path, kind, parse_turn_range(turns), remove_separators(body))
 
     def count_embeddable(self) -> int:
-        """Return the number of visible passages of what is said, and of visible entries."""
+        """Return the number of visible passages of speech, and of visible entries."""
         return int(next(iter(self._read(_COUNT_EMBEDDABLE, None)))[0])
 
     def _read(self, statement: str, path: str | None) -> Iterable[Any]:

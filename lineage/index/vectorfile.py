@@ -1,6 +1,6 @@
 """`.lineage/vectors.db`: the vectors of this machine in a file of their own. (index/vectors.py).
 
-Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors whatever is installed. (format: Removal)
+Everything but `find_nearest` needs SQLite alone, so a removal deletes vectors on any machine. (format: Removal)
 """
 
 import json
@@ -36,7 +36,7 @@ def _can_load_extensions() -> bool:
 
 
 def _select_sqlite_module() -> Any:
-    """Return the one library with which this process opens the file."""
+    """Return the one library for this process to open the file with."""
     if not _can_load_extensions() and find_spec(_LIBRARY) is not None:
         return import_module(f"{_LIBRARY}.dbapi2")
     return sqlite3
@@ -52,19 +52,16 @@ class VectorFile(Vectors):
         self._has_extension = False
 
     def close(self) -> None:
-        """Close the connection, if there is one."""
         if self._connection:
             self._connection.close()
             self._connection, self._has_extension = None, False
 
     @property
     def exists(self) -> bool:
-        """Return whether the file exists."""
         return self.path.exists()
 
     @property
     def location(self) -> str:
-        """Return folder and name of the file."""
         return f"{self.path.parent.name}/{self.path.name}"
 
     def find_missing_modules(self) -> list[str]:
@@ -73,16 +70,13 @@ class VectorFile(Vectors):
         return [name for name in needed if find_spec(name) is None]
 
     def read_model_info(self) -> tuple[str, int] | None:
-        """Return the model's name and the length of its vectors, None without vectors."""
         rows = self._query("select name, dimension from model")
         return rows[0] if rows else None
 
     def count_passages(self) -> int:
-        """Return the number of passages with a vector."""
         return sum(row[0] for row in self._query("select count(*) from passages"))
 
     def load_source_versions(self) -> dict[str, str]:
-        """Return the version of each file, "" for one whose vectors are incomplete."""
         if not self.exists:
             return {}
         # The write lock waits for a `store` in progress.
@@ -91,17 +85,14 @@ class VectorFile(Vectors):
             return incomplete | dict(connection.execute("select path, version from sources"))
 
     def find_incomplete(self, paths: Iterable[str]) -> set[str]:
-        """Return those of the files that have no vectors, or not all of them."""
         wanted = set(paths)
         sql = "select path from sources where path in (select value from json_each(?))"
         return wanted.difference(path for (path,) in self._query(sql, (json.dumps(sorted(wanted)),)))
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
-        """Return the places in a file that have vectors, each with the hash of its text."""
         return dict(self._query("select place, hash from passages where path = ?", (path,)))
 
     def find_by_hash(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the existing vectors of texts by their hashes."""
         sql = "select hash, vector from passages where hash = ? limit 1"
         return dict(row for digest in hashes for row in self._query(sql, (digest,)))
 
@@ -112,7 +103,6 @@ class VectorFile(Vectors):
         complete_sources: Iterable[VectorSource],
         is_current: Callable[[VectorSource], bool],
     ) -> int:
-        """Store vectors and complete sources. See `Vectors.store`."""
         with self._transaction() as connection:
             if passages:
                 self._set_model(connection, model, len(passages[0].vector))
@@ -124,7 +114,6 @@ class VectorFile(Vectors):
         return len(rows)
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
-        """Delete the vectors of unwanted texts. See `Vectors.prune`."""
         if not (wanted_hashes and self.exists):
             return 0
         count = 0

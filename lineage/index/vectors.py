@@ -1,4 +1,4 @@
-"""The port of vectors: what the pipeline needs of the vectors of searchable passages and entries.
+"""The port of vectors: the pipeline's view of the vectors of searchable passages and entries.
 
 They are derived like the index, and more expensive, so a rebuilt index keeps them. They lie in a file of this machine
 (index/vectorfile.py) or beside the rows (index/postgres/pgvector.py), as the index decides.
@@ -21,7 +21,7 @@ class VectorsLost(LineageError):
 
 
 class VectorSource(NamedTuple):  # written to a table as it is
-    """A file whose passages have vectors. `version` changes with its text."""
+    """A file with vectors of its passages. `version` changes with its text."""
 
     path: str
     version: str
@@ -78,7 +78,7 @@ class Vectors(Protocol):
         return []
 
     def close(self) -> None:
-        """Close what was opened for the vectors."""
+        """Close everything opened for the vectors."""
 
     def embedding_lock(self) -> AbstractContextManager[None]:
         """Hold the lock of embedding. Raises BusyError if another machine embeds the same texts."""
@@ -91,7 +91,7 @@ class Vectors(Protocol):
         """Return the number of passages with a vector."""
 
     def load_source_versions(self) -> dict[str, str]:
-        """Return the version of each file, "" for one whose vectors are incomplete.
+        """Return the version of each file, "" for one with incomplete vectors.
 
         Waits for a `store` in progress: after deleting rows, the caller sees every vector made from them.
         """
@@ -139,7 +139,7 @@ class PassageRow(NamedTuple):
 
 
 class EmbeddedTexts(TextSearchEngine, Protocol):
-    """The searchable texts of an index, of which those that anybody may see get vectors."""
+    """The searchable texts of an index: those that anybody may see get vectors."""
 
     def read_artifact_hashes(self, path: str | None = None) -> Iterable[tuple[str, str]]:
         """Return path and hash of all artifacts, or of one."""
@@ -154,7 +154,7 @@ class EmbeddedTexts(TextSearchEngine, Protocol):
         """Return the passages of these numbers, in any order; those of entries are none."""
 
     def count_embeddable(self) -> int:
-        """Return the number of visible passages of what is said, and of visible entries."""
+        """Return the number of visible passages of speech, and of visible entries."""
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterable[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`: (index of the neighbor, row's number, row)."""

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from lineage.core.search import segmentation
-from lineage.core.search.language import ENGLISH, find_forms
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
+from lineage.core.search.language import find_forms
 from lineage.core.search.query import Query
 from lineage.core.search.spelling import find_nearest, mistakes_allowed
-from lineage.index.fts_query import DEFAULT_RANKING, UBIQUITOUS, Ranking, Term, join_or, quote
+from lineage.core.search.words import build_expression, join_or, quote
+from lineage.index.fts_query import DEFAULT_RANKING, UBIQUITOUS, Ranking, Term
 
 TABLES = ("create virtual table if not exists vocabulary using fts5vocab(search, row)",)
 
@@ -58,7 +59,6 @@ class SqliteVocabulary:
         self.connection = connection
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        """Return the terms with their numbers of rows, counted to `limit`."""
         counts = self._count_each(_COUNT, [(term.expression, limit) for term in terms])
         return [replace(term, rows=count) for term, count in zip(terms, counts, strict=True)]
 
@@ -73,7 +73,6 @@ class SqliteVocabulary:
         return set(candidates)
 
     def find_words(self, start: str, stop: str, min_length: int, max_length: int) -> Iterable[str]:
-        """Return words of the table. See `Vocabulary.find_words`."""
         return (row[0] for row in self.connection.execute(_SELECT_WORDS, (start, stop, min_length, max_length)))
 
     def _count_each(self, count_sql: str, parameters: Sequence[Sequence[object]]) -> Sequence[int]:
@@ -92,7 +91,9 @@ def resolve_terms(vocabulary: Vocabulary, query: Query, ranking: Ranking = DEFAU
     The first few words without rows are replaced by words that they begin, else by their other forms, else by words of
     similar spelling. Rare words alone take one statement.
     """
-    terms = vocabulary.count_rows([_build_term(word, query.language) for word in query.words], ranking.budget + 1)
+    terms = vocabulary.count_rows(
+        [Term(word, build_expression(word, query.language)) for word in query.words], ranking.budget + 1
+    )
     missing = [term for term in terms if not term.rows and _is_replaceable(term.word)][:_MAX_REPLACED]
     replacements = _find_replacements(vocabulary, missing, query.language, ranking.budget + 1)
     terms = [replacements.get(term.word, term) for term in terms]
@@ -108,12 +109,6 @@ def _count_common_terms(vocabulary: Vocabulary, terms: Sequence[Term], ranking: 
     counted = vocabulary.count_rows([term for term in frequent if term not in ubiquitous], ranking.common + 1)
     by_word = {term.word: term for term in counted} | {term.word: replace(term, rows=UBIQUITOUS) for term in ubiquitous}
     return [by_word.get(term.word, term) for term in terms]
-
-
-def _build_term(word: str, language: str | None) -> Term:
-    # The tokenizer stems English only: other languages are searched by all forms of a word.
-    forms = find_forms(word, language) if language not in (None, ENGLISH) and word.isalpha() else []
-    return Term(word, join_or(map(quote, [word, *forms])))
 
 
 def _is_replaceable(word: str) -> bool:

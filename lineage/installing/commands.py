@@ -13,6 +13,12 @@ from typing import Any
 from lineage.core.base.naming import validate_agent_id
 from lineage.errors import InvalidInput
 
+MCP, SKILL, RECALL = PARTS = ("mcp", "skill", "recall")
+"""What `lineage hooks install` brings beside the capture of sessions. `--no-…` leaves a part out."""
+
+SERVER = "lineage"
+"""The name of lineage's MCP server in every harness."""
+
 # All harnesses' keys for a command line; some write one for each system.
 _COMMAND_KEYS = ("command", "bash", "powershell", "commandWindows")
 # Control characters, line separators and lone surrogates.
@@ -22,12 +28,16 @@ _WINDOWS = re.compile(r"""^(?:&\s*)?["']?[A-Za-z]:\\""")
 
 @dataclass(frozen=True, slots=True)
 class HookCommand:
-    """The command `lineage hook HARNESS --workspace DIR --agent NAME`. `program` is the absolute path of lineage."""
+    """The command `lineage hook HARNESS --workspace DIR --agent NAME`. `program` is the absolute path of lineage.
+
+    The parts that were left out stand in it, too, so that installing again and `doctor` know what was wanted.
+    """
 
     program: tuple[str, ...]
     harness: str
     workspace: str
     agent: str
+    left_out: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise InvalidInput for a path that no configuration file can hold."""
@@ -39,7 +49,13 @@ class HookCommand:
     @property
     def argv(self) -> tuple[str, ...]:
         """The command as a list of words."""
-        return (*self.program, "hook", self.harness, "--workspace", self.workspace, "--agent", self.agent)
+        choices = (f"--no-{part}" for part in PARTS if part in self.left_out)
+        return (*self.program, "hook", self.harness, "--workspace", self.workspace, "--agent", self.agent, *choices)
+
+    @property
+    def server(self) -> tuple[str, ...]:
+        """The command of the MCP server, as a list of words."""
+        return (*self.program, "mcp", "--workspace", self.workspace, "--agent", self.agent)
 
     @property
     def shell(self) -> str:
@@ -106,9 +122,12 @@ def is_lineage_command(argv: Sequence[str], harness: str) -> bool:
     pairs = list(pairwise(argv))
     if ("hook", harness) not in pairs:
         return False
-    words = argv[: pairs.index(("hook", harness))]
-    paths = (PureWindowsPath(word) if "\\" in word else PurePosixPath(word) for word in words)
-    return any(path.name.lower().removesuffix(".exe") == "lineage" for path in paths)
+    return any(map(_is_lineage, argv[: pairs.index(("hook", harness))]))
+
+
+def _is_lineage(word: str) -> bool:
+    path = PureWindowsPath(word) if "\\" in word else PurePosixPath(word)
+    return path.name.lower().removesuffix(".exe") == "lineage"
 
 
 def get_option(argv: Sequence[str], name: str) -> str | None:
@@ -118,6 +137,30 @@ def get_option(argv: Sequence[str], name: str) -> str | None:
     'ann'
     """
     return next((value for key, value in pairwise(argv) if key == name), None)
+
+
+def find_left_out(argv: Sequence[str]) -> frozenset[str]:
+    """Return the parts that an installed command leaves out."""
+    return frozenset(part for part in PARTS if f"--no-{part}" in argv)
+
+
+def parse_server(value: Any) -> tuple[str, ...]:
+    """Return the words of an MCP server in a harness's settings if it is lineage's, else none."""
+    if not isinstance(value, Mapping):
+        return ()
+    command, arguments = value.get("command"), value.get("args")
+    words = [
+        *(command if isinstance(command, list) else [command]),
+        *(arguments if isinstance(arguments, list) else []),
+    ]
+    texts = tuple(word for word in words if isinstance(word, str))
+    return texts if "mcp" in texts and any(map(_is_lineage, texts)) else ()
+
+
+def is_installed_server(value: Any) -> bool:
+    """Return whether a server is one that lineage registered: people write their words in another order."""
+    words = parse_server(value)
+    return len(words) > 5 and (words[-5], words[-4], words[-2]) == ("mcp", "--workspace", "--agent")
 
 
 def _find_in_group(event: str, index: int, group: Mapping[str, Any], harness: str) -> Iterator[HookEntry]:

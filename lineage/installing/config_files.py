@@ -33,7 +33,7 @@ _DIGEST_LETTERS = 16
 
 
 def resolve_target(path: Path) -> Path:
-    """Return the file behind a path. Links are written through: people who manage dotfiles use them."""
+    """Return the file behind a path. Links are written through: they manage many people's dotfiles."""
     with _translate_os_errors(path):
         try:
             return path.resolve()
@@ -107,7 +107,9 @@ def replace(
     WorkspaceError if the file cannot be written, or is no longer `before`.
     """
     with _translate_os_errors(path), _lock_folder(path.parent):
-        _collect_abandoned(path)
+        for file in path.parent.iterdir():  # what a dead writer left
+            if file.name.startswith(_TEMPORARY) and file.is_file():
+                _discard(file, path)
         # The plan may be minutes old: its user looked at a diff.
         if read(path) != before:
             raise _ChangedError(path)
@@ -149,7 +151,7 @@ class _ChangedError(WorkspaceError):
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Let one lineage at a time write in a folder, where the system can lock one."""
+    """Let one lineage at a time write in a folder, if the system can lock one."""
     descriptor = None if fcntl is None else os.open(folder, os.O_RDONLY)
     try:
         if descriptor is not None:
@@ -208,13 +210,6 @@ def _create_exclusively(temporary: Path, path: Path) -> bool:
     return True
 
 
-def _collect_abandoned(path: Path) -> None:
-    """Delete what a dead writer left in a file's folder."""
-    for file in path.parent.iterdir():
-        if file.name.startswith(_TEMPORARY) and file.is_file():
-            _discard(file, path)
-
-
 def _discard(temporary: Path, path: Path) -> None:
     """Delete a temporary file; if it came out of its place with other words, or still open, it becomes a backup."""
     with suppress(FileNotFoundError), temporary.open("rb") as file:
@@ -264,7 +259,7 @@ class FileMarks:
     """The additions to one file.
 
     containers  by name (`` the root, `hooks`, `hooks.Stop`): None for a new one, else the white space that stood
-                between its brackets
+                between its brackets; for a table added to a TOML file its lines
     before      the file's text if it held no value at all
     block       the lines added to a TOML file
     file        whether the file is new
@@ -282,6 +277,10 @@ class FileMarks:
     def with_container(self, name: str, inside: str | None) -> "FileMarks":
         """Return the marks with a container added. An earlier mark of it stays."""
         return replace_fields(self, containers={name: inside, **self.containers})
+
+    def without_containers(self, *names: str) -> "FileMarks":
+        """Return the marks without those of some containers."""
+        return replace_fields(self, containers={key: it for key, it in self.containers.items() if key not in names})
 
 
 def compute_digest(data: bytes) -> str:

@@ -99,7 +99,7 @@ def _plan_file_install(file: HookFile, record: InstallRecord) -> FileChange | No
     if after == before:
         return None
     new_marks = replace(new_marks, file=marks.file or before is None, written=compute_digest(after))
-    return FileChange(path, before, after, new_marks, old_marks)
+    return FileChange(path, before, after, new_marks, old_marks, lambda _: not file.has_backup)
 
 
 def _plan_file_uninstall(file: HookFile, record: InstallRecord) -> FileChange | None:
@@ -124,6 +124,8 @@ def _is_held(backup: bytes, *, file: HookFile, text: str) -> bool:
 
     A harness that rewrites its settings takes nothing out of them: only a person's own change is worth a backup.
     """
+    if not file.has_backup:
+        return True
     try:
         old = file.file_format.uninstall(config_files.decode_text(backup, "backup"), FileMarks(), "backup")
         (values, comments), (held, held_comments) = (config_files.parse_settings(file.path, one) for one in (old, text))

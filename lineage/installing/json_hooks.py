@@ -1,15 +1,17 @@
-"""Hooks in a JSON file: `hooks[EVENT]` is a list of handlers (Cursor, Copilot) or of groups of handlers (the others).
+"""Hooks and the MCP server in JSON files.
 
+`hooks[EVENT]` is a list of handlers (Cursor, Copilot) or of groups of handlers (the others).
 Installing appends after other people's entries (Codex trusts by position), updates an outdated entry in its place, and
 never touches another's. Uninstalling removes every entry of lineage's, and its containers if they are empty then.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.installing import jsonc
-from lineage.installing.commands import HookEntry, find_entries
+from lineage.installing.commands import MCP, SERVER, HookEntry, find_entries, is_installed_server, parse_server
 from lineage.installing.config_files import FileMarks
 
 _HOOKS = "hooks"
@@ -31,12 +33,13 @@ class JsonHooks:
 
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
         """Return the text with lineage's entries. Raise InvalidInput, with file and line, if they have no place."""
-        if jsonc.parse_jsonc(text, name).root is None:
-            # An empty file, or one of comments alone, gets a root first.
-            marks = replace(marks, before=text)
-            text += ("" if text in ("", "\ufeff") or text.endswith("\n") else "\n") + "{}\n"
-        _check(text, name, self.elements)
-        text = _remove_entries(text, name, self._find_superfluous(text, name))
+        text, marks = _ensure_root(text, marks, name)
+        _check(text, name, (_HOOKS, *(f"{_HOOKS}.{event}" for event in self.elements)))
+        superfluous = self._find_superfluous(text, name)
+        text = _remove_entries(text, name, superfluous)
+        for event in {f"{_HOOKS}.{entry.event}" for entry in superfluous if entry.event not in self.elements}:
+            text = _tidy_container(text, name, event, marks.containers.get(event, ""))
+            marks = marks.without_containers(event)
         for key, value in self.root_members.items():
             text, marks = _add_member(text, name, marks, "", key, value)
         text, marks = _add_member(text, name, marks, "", _HOOKS, {})
@@ -87,11 +90,91 @@ class JsonHooks:
         return (text if node.to_python() == element else jsonc.replace_value(document, node, element)), marks
 
 
-def _check(text: str, name: str, events: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for a file with a root, hooks or lists of hooks of another type."""
+@dataclass(frozen=True, slots=True)
+class JsonServer:
+    """The form of the MCP server in a file: `value` under its name in the object `container`, `mcp.servers` for one.
+
+    A server of lineage's that somebody else registered stays as it is, and stays when lineage's own goes.
+    """
+
+    container: str
+    value: Mapping[str, Any]
+
+    def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        """Return lineage's servers as entries, under the name of their part."""
+        servers = self._load_servers(text, name)
+        found = filter(None, map(parse_server, servers.values())) if isinstance(servers, Mapping) else ()
+        return [HookEntry(MCP, index, None, words) for index, words in enumerate(found)]
+
+    def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+        """Return the text with the server. Raise InvalidInput, with file and line, if it has no place."""
+        servers = self._load_servers(text, name)
+        server = servers.get(SERVER) if isinstance(servers, Mapping) else None
+        if is_installed_server(server):
+            return (text if server == self.value else self._replace(text, name)), marks
+        if server is not None or self.find_entries(text, name):
+            return text, marks
+        text, marks = _ensure_root(text, marks, name)
+        _check(text, name, self._list_containers())
+        for container in self._list_containers():
+            text, marks = _add_member(text, name, marks, *_split(container), {})
+        return _add_member(text, name, marks, self.container, SERVER, self.value)
+
+    def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        """Return the text without lineage's own server, and without the empty containers made for it."""
+        servers = self._load_servers(text, name)
+        if not (isinstance(servers, Mapping) and is_installed_server(servers.get(SERVER))):
+            return text
+        text = _remove_member(text, name, f"{self.container}.{SERVER}")
+        # Without a record, empty containers count as lineage's, as those of hooks do.
+        containers = {**dict.fromkeys(self._list_containers()), **marks.containers}
+        for container in (*reversed(self._list_containers()), ""):
+            text = _tidy_container(text, name, container, containers.get(container))
+        return _remove_root(text, name, marks.before)
+
+    def _replace(self, text: str, name: str) -> str:
+        document = jsonc.parse_jsonc(text, name)
+        return jsonc.replace_value(document, _get_node(document, f"{self.container}.{SERVER}"), self.value)
+
+    def drop_marks(self, marks: FileMarks) -> FileMarks:
+        """Return the marks without the server's."""
+        return marks.without_containers(f"{self.container}.{SERVER}", *self._list_containers())
+
+    def _load_servers(self, text: str, name: str) -> Any:
+        """Return the value of the container, None without one."""
+        try:
+            value = json.loads(text)  # a hundred times as fast as with places: Claude Code's file may have megabytes
+        except (ValueError, RecursionError):
+            root = jsonc.parse_jsonc(text, name).root
+            value = root.to_python() if root else None
+        for key in self.container.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def _list_containers(self) -> tuple[str, ...]:
+        parts = self.container.split(".")
+        return tuple(".".join(parts[: number + 1]) for number in range(len(parts)))
+
+
+def _split(container: str) -> tuple[str, str]:
+    """Return the container around one, and its key there."""
+    parent, _, key = container.rpartition(".")
+    return parent, key
+
+
+def _ensure_root(text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+    """Return the text with a root: an empty file, or one of comments alone, gets one."""
+    if jsonc.parse_jsonc(text, name).root is not None:
+        return text, marks
+    newline = "" if text in ("", "\ufeff") or text.endswith("\n") else "\n"
+    return f"{text}{newline}{{}}\n", replace(marks, before=text)
+
+
+def _check(text: str, name: str, containers: Sequence[str]) -> None:
+    """Raise InvalidInput for a root or containers of another type: all are objects, but lists of hooks."""
     document = jsonc.parse_jsonc(text, name)
-    expected = {"": jsonc.OBJECT, _HOOKS: jsonc.OBJECT, **{f"{_HOOKS}.{event}": jsonc.ARRAY for event in events}}
-    for container, kind in expected.items():
+    for container in ("", *containers):
+        kind = jsonc.ARRAY if container.startswith(f"{_HOOKS}.") else jsonc.OBJECT
         node = _find_node(document, container)
         if node is not None and node.kind != kind:
             jsonc.raise_invalid(text, name, node.start, f"{container or 'the whole'} is no {kind}")
@@ -153,7 +236,7 @@ def _tidy_container(text: str, name: str, container: str, inside: str | None) ->
 
 def _remove_member(text: str, name: str, container: str) -> str:
     document = jsonc.parse_jsonc(text, name)
-    parent, _, key = container.rpartition(".")
+    parent, key = _split(container)
     node = _find_node(document, parent)
     indexes = [index for index, item in enumerate(node.items) if item.key == key] if node else []
     return jsonc.remove_item(document, node, indexes[-1]) if node and indexes else text

@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage.errors import InvalidInput, LineageError
 from lineage.installing import config_files
-from lineage.installing.commands import HookCommand, HookEntry, find_entries, get_option
+from lineage.installing.commands import PARTS, HookCommand, HookEntry, find_entries, find_left_out, get_option
 from lineage.installing.config_files import read_json_or_empty, read_toml_or_empty, resolve_target
 from lineage.installing.installation import plan_install, read_record
 from lineage.installing.layouts import (
@@ -214,6 +214,7 @@ class HookStatus:
     """The state of one harness's hooks, with the files, events and command of lineage's entries.
 
     `present` says whether the harness's own folder exists. `outdated` hooks are those that installing again changes.
+    `parts` are what is there beside the hooks: the MCP server, the skill; `left_out` are those that nobody wants.
     """
 
     harness: str
@@ -224,6 +225,8 @@ class HookStatus:
     command: tuple[str, ...] = ()
     workspace: str | None = None
     agent: str | None = None
+    parts: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     findings: tuple[HookFinding, ...] = ()
 
 
@@ -234,7 +237,8 @@ def read_status(machine: HostMachine, command: HookCommand) -> HookStatus:
     """
     present = get_layout(command.harness).folder(machine).is_dir()
     try:
-        installed = _find_installed(machine, command)
+        entries = _find_installed(machine, command)
+        installed = [(path, entry) for path, entry in entries if entry.event not in PARTS]
         is_outdated = bool(installed) and _is_outdated(machine, command, installed)
     except LineageError as error:
         finding = HookFinding(UNREADABLE, error.message, error.hint)
@@ -253,6 +257,8 @@ def read_status(machine: HostMachine, command: HookCommand) -> HookStatus:
         command=argv,
         workspace=get_option(argv, "--workspace"),
         agent=get_option(argv, "--agent"),
+        parts=tuple(part for part in PARTS if part in {entry.event for _, entry in entries}),
+        left_out=tuple(part for part in PARTS if part in find_left_out(argv)),
         findings=tuple(findings),
     )
 
@@ -273,6 +279,7 @@ def _is_outdated(machine: HostMachine, command: HookCommand, installed: Installe
     workspace, agent = get_option(argv, "--workspace"), get_option(argv, "--agent")
     try:
         current = replace(command, workspace=workspace or command.workspace, agent=agent or command.agent)
+        current = replace(current, left_out=find_left_out(argv))
     except InvalidInput:
         return True
     return any(change.before != change.after for change in plan_install(machine, current, read_record(machine)))

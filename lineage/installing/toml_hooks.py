@@ -1,4 +1,4 @@
-"""Hooks in Codex's `config.toml`: `[[hooks.EVENT]]` groups, appended as one block of lines at the end.
+"""Hooks and the MCP server in Codex's `config.toml`, each one block of lines: `[[hooks.EVENT]]` groups, and a table.
 
 It edits the text, not a parsed document: every byte outside of the block stays as it is.
 """
@@ -6,15 +6,16 @@ It edits the text, not a parsed document: every byte outside of the block stays 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.installing.commands import HookEntry, find_entries
+from lineage.installing.commands import MCP, SERVER, HookEntry, find_entries, is_installed_server, parse_server
 from lineage.installing.config_files import FileMarks
 from lineage.installing.jsonc import detect_newline, raise_invalid
 
 _HOOKS = "hooks"
+_SERVER_TABLE = f"mcp_servers.{SERVER}"
 _LINE = re.compile(r"line (\d+)")
 # For the line number in errors.
 _MENTION = re.compile(r"^[ \t]*\[*[ \t]*hooks\b", re.MULTILINE)
@@ -52,10 +53,8 @@ class TomlHooks:
         if parts is None or self.find_entries(_join(*parts), name):
             parts = self.uninstall(text, marks, name), ""
         head, tail = parts
-        newline = detect_newline(text)
         lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
-        breaks = newline * (2 - head.endswith("\n")) if head.removeprefix("\ufeff") else ""
-        block = breaks + newline.join(lines) + newline
+        block = _build_block(head, lines, detect_newline(text))
         result = head + block + tail
         if not self._is_complete(_load_toml_or_empty(result)):
             mention = _MENTION.search(text)
@@ -77,12 +76,66 @@ class TomlHooks:
         return sorted(groups, key=lambda group: group[0]) == sorted(self.elements.items())
 
 
+@dataclass(frozen=True, slots=True)
+class TomlServer:
+    """The form of the MCP server in the file: the table `value`. For one of somebody else's, see `JsonServer`."""
+
+    value: Mapping[str, Any]
+
+    def find_entries(self, text: str, name: str) -> list[HookEntry]:
+        """Return lineage's servers as entries, under the name of their part."""
+        found = filter(None, map(parse_server, _get_servers(_load_toml(text, name)).values()))
+        return [HookEntry(MCP, index, None, words) for index, words in enumerate(found)]
+
+    def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
+        """Return the text with the server. Raise InvalidInput, with file and line, if it has no place."""
+        server = _get_servers(_load_toml(text, name)).get(SERVER)
+        is_mine = is_installed_server(server)
+        if server == self.value or (not is_mine and (server is not None or self.find_entries(text, name))):
+            return text, marks
+        text = self.uninstall(text, marks, name)
+        block = _build_block(text, [f"[{_SERVER_TABLE}]", *_render_values(self.value)], detect_newline(text))
+        if _get_servers(_load_toml_or_empty(text + block)).get(SERVER) != self.value:
+            raise_invalid(text, name, max(0, text.find("mcp_servers")), "MCP servers are not written as tables")
+        return text + block, replace(marks, containers={**marks.containers, _SERVER_TABLE: block})
+
+    def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
+        """Return the text without lineage's own server."""
+        parts = _split_around(text, marks.containers.get(_SERVER_TABLE))
+        if parts is not None:
+            return _join(*parts)
+        if not is_installed_server(_get_servers(_load_toml(text, name)).get(SERVER)):
+            return text
+        # Codex wrote the file anew: the table is found by its name.
+        table = tuple(_SERVER_TABLE.split("."))
+        return _cut(text, [(start, end) for start, end, path in _find_sections(text) if path[:2] == table])
+
+    def drop_marks(self, marks: FileMarks) -> FileMarks:
+        """Return the marks without the server's."""
+        return marks.without_containers(_SERVER_TABLE)
+
+
+def _get_servers(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    servers = data.get("mcp_servers")
+    return servers if isinstance(servers, Mapping) else {}
+
+
+def _build_block(head: str, lines: Iterable[str], newline: str) -> str:
+    """Return lines to put behind a text, after an empty line."""
+    breaks = newline * (2 - head.endswith("\n")) if head.removeprefix("\ufeff") else ""
+    return breaks + newline.join(lines) + newline
+
+
+def _render_values(values: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+
+
 def _render_group(event: str, group: Mapping[str, Any]) -> Iterator[str]:
     yield f"[[{_HOOKS}.{event}]]"
-    yield from (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in group.items() if key != _HOOKS)
+    yield from _render_values({key: value for key, value in group.items() if key != _HOOKS})
     for handler in group[_HOOKS]:
         yield f"[[{_HOOKS}.{event}.{_HOOKS}]]"
-        yield from (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in handler.items())
+        yield from _render_values(handler)
 
 
 def _load_toml(text: str, name: str) -> dict[str, Any]:
@@ -131,6 +184,10 @@ def _remove_entry(text: str, entry: HookEntry, name: str) -> str:
         mention = _MENTION.search(text)
         position = mention.start() if mention else 0
         raise_invalid(text, name, position, "an entry of lineage's in an inline table: take it out")
+    return _cut(text, cuts)
+
+
+def _cut(text: str, cuts: list[tuple[int, int]]) -> str:
     # From the end, so that the positions before stay valid.
     for start, end in reversed(cuts):
         text = text[:start] + text[end:]

@@ -60,15 +60,11 @@ def render_error(message: str, hint: str) -> str:
 def _quote_item(item: ResponseItem) -> Iterator[str]:
     """Yield the item as quoted lines, on demand: a transcript may be long."""
     lead = f"{item.lead}: " if item.lead else ""
-    lines = _quote_text(item.text)
+    starts = range(0, len(item.text), MAX_SECTION_COST)
+    lines = (line for at in starts for line in quote_lines(item.text[at : at + MAX_SECTION_COST]))
     first = next(lines, None)
     yield f"> - {item.lead}" if first is None else f"> - {lead}{first}"
     yield from (f">   {line}" for line in lines)
-
-
-def _quote_text(text: str) -> Iterator[str]:
-    for start in range(0, len(text), MAX_SECTION_COST):
-        yield from quote_lines(text[start : start + MAX_SECTION_COST])
 
 
 def _fit_lines(lines: Iterator[str], room: int) -> Iterator[str]:

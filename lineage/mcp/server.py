@@ -26,7 +26,6 @@ from lineage.mcp.server_config import ServerConfig
 from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
 
 if TYPE_CHECKING:
-    from lineage.mcp.resources import ListedResource
     from lineage.workspace.access import AgentAccess
 
 _MAX_CONCURRENT_CALLS = 4
@@ -93,7 +92,8 @@ class _Handlers:
         from lineage.mcp import resources
 
         found = await self._run_resource(resources.list_resources)
-        return types.ListResourcesResult(resources=[_describe_resource(listed, resources.MIME) for listed in found])
+        made = (types.Resource(name=one.path, title=one.title, uri=one.uri, mime_type=resources.MIME) for one in found)
+        return types.ListResourcesResult(resources=list(made))
 
     async def list_templates(self, _: _Context, __: _PageParams) -> types.ListResourceTemplatesResult:
         """Return the one template of resource addresses."""
@@ -150,10 +150,6 @@ def _describe_tool(tool: Tool) -> types.Tool:
         name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema,
         annotations=annotations,
     )  # fmt: skip
-
-
-def _describe_resource(listed: "ListedResource", mime: str) -> types.Resource:
-    return types.Resource(name=listed.path, title=listed.title, uri=listed.uri, mime_type=mime)
 
 
 def _text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:

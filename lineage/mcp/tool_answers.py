@@ -1,16 +1,17 @@
-"""What each tool does and answers, as framed text. What is written counts as the agent's: it waits."""
+"""Each tool's work and answer, as framed text. Written entries count as the agent's: they wait."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from lineage.app.changed_files import ChangedFiles, count_changed_files, list_touched
 from lineage.app.request_model import check_request
 from lineage.core.base.book_paths import CURATED, BookRef
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
 from lineage.core.format.turns import Turn, parse_turn_range
-from lineage.core.search.query import extract_words
+from lineage.core.search.words import extract_words
 from lineage.errors import InvalidInput
 from lineage.index import ENTRY_KIND, Hit, SessionRow
 from lineage.mcp.call import ToolCall, run_on_workspace
@@ -40,14 +41,15 @@ def search_memory(call: ToolCall) -> str:
     text = _narrow_query(call)
     results = search(call.ws, text, call.access.agent_id, call["limit"] * (1 if call["project"] else _CANDIDATES))
     hits = [hit for hit in _put_own_first(call, text, results.hits) if call.access.may_show_hit(hit)][: call["limit"]]
-    pieces = list(map(partial(_format_hit, call["query"]), hits, load_passages(call.ws, hits, call["query"])))
+    changes = count_changed_files(list_touched(hits))
+    pieces = list(map(partial(_format_hit, call["query"]), hits, load_passages(call.ws, hits, call["query"]), changes))
     notes = "".join(f" Note: {note}." for note in results.notes)
     head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
     return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
 
 
 def _narrow_query(call: ToolCall) -> str:
-    """Return the query with what else was given as its filters."""
+    """Return the query with the other arguments as its filters."""
     folder, _, name = (call["file"] or "").replace("\\", "/").rpartition("/")
     given = {"project": call["project"], "path": folder, "since": call["since"]}
     if call["kind"]:
@@ -120,7 +122,7 @@ def list_tasks(call: ToolCall) -> str:
     """Return the open tasks of the agent, its project and the workspace."""
     folder = call.access.find_project_scope(call.project)
     scopes = ["global", f"agent/{call.access.agent_id}", *([folder] if folder else [])]
-    results = open_tasks(call.access.book_reader, scopes)
+    results = open_tasks(call.access.book_reader, scopes, call.ws.now)
     pieces = [ResponseItem(_format_lead(known), f"{text} ({known.ref.scope})") for known, text in results]
     head = f"Open tasks: {len(pieces)}"
     return render_response(head, pieces, "Read the book `task` of a scope.", empty="no open tasks")
@@ -131,16 +133,20 @@ def render_entries(entries: list[BookEntry]) -> list[ResponseItem]:
     return [ResponseItem(_format_lead(known), _format_body(known)) for known in entries]
 
 
-def _format_hit(query: str, hit: Hit, passages: Sequence[FoundPassage]) -> ResponseItem:
+def _format_hit(query: str, hit: Hit, passages: Sequence[FoundPassage], changed: ChangedFiles | None) -> ResponseItem:
+    new = hit.superseded
+    news = f"\nsuperseded on {new.on} by {new.by}: {new.text}" if new else ""
+    news += f"\n{changed}" if changed and changed.changed else ""
     if hit.entry is not None:
-        text = clip_around(hit.entry.text.strip(), extract_words(query))
+        text = clip_around(hit.entry.text.strip(), extract_words(query)) + news
         entry = hit.entry
         marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
         lead = " · ".join([f"{entry.trust} {entry.id}", to_date(entry.at) if entry.at else "by hand", *marks])
         return ResponseItem(lead, f"{text}\n{entry.kind} of {entry.scope}")
     lead = " · ".join([f"{hit.session_token}", hit.membership_ts or "", hit.project or ""])
     found = (f"[{_format_place(one)}] {one.text}" for one in passages)
-    return ResponseItem(lead, "\n".join([_format_synopsis(hit.title, hit.outcome), *found]))
+    head = _format_synopsis(hit.title, hit.outcome) + news
+    return ResponseItem(lead, "\n".join([head, *found]))
 
 
 def _format_place(passage: FoundPassage) -> str:
@@ -210,8 +216,10 @@ def remember(call: ToolCall) -> str:
         scope=call.access.check_writable_scope(call["scope"]),
         agent_id=call.access.agent_id,
         project=call["project"],
+        folder=call.config.project or call.config.folder,
         tags=tuple(call["tags"]),
         supersedes=tuple(call.access.find_entry(prefix).entry.id for prefix in call["supersedes"]),
+        about=tuple(call["about"]),
     )
     return _render_outcome(call, remembering.remember(call.ws, memo, call.caller))
 

@@ -1,6 +1,6 @@
 """The tools, as a client lists them. Their descriptions are written for agents.
 
-A harness waits for this list before its first request, so nothing here imports what only a call needs.
+A harness waits for this list before its first request, so nothing here imports a call's own needs.
 """
 
 from dataclasses import dataclass
@@ -95,10 +95,11 @@ class Remember(RequestModel):
 
     text: Annotated[str, _given("One or two sentences; a note or handoff may be longer.")]
     kind: Annotated[str, OneOf((*KINDS, "daily")), Field(description="What it is.")] = "note"
-    project: Annotated[Text, _text("The project that it is about: its folder, or its name.")] = None
+    project: Annotated[Text, _text("Its project, if not the one that you work in: a folder, or a name.")] = None
     scope: Annotated[Text, _text("Only if not where the kind belongs: project/NAME, peer/NAME, global.")] = None
     tags: Annotated[Texts, Field(description="Tags.")] = Field(default=[])
     supersedes: Annotated[Texts, Field(description="Ids of entries that it takes the place of.")] = Field(default=[])
+    about: Annotated[Texts, Field(description="Files, commands or errors that it is bound to.")] = Field(default=[])
     curated: Annotated[
         bool, Field(description="Into AGENT_MEMORY.md instead, for what holds always: waits for the user.")
     ] = False

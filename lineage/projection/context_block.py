@@ -53,24 +53,28 @@ class _SectionRule:
 # The sections, in their order in the block.
 SECTION_RULES = (
     _SectionRule("curated", "AGENT_MEMORY.md (authoritative)", "`AGENT_MEMORY.md`", 24, 60),
-    _SectionRule("preferences", "Preferences and decisions", "`lineage book list`", 18, 50),
-    _SectionRule("project", "This project", "`lineage book list`", 10, 30),
+    _SectionRule("rules", "Rules and preferences", "`lineage book list`", 18, 50),
     _SectionRule("last_session", LAST_SESSION, "its summary", 14, 40),
+    _SectionRule("recent", "Recent sessions", "`lineage sessions`", 5, 20),
+    # newest first, before entries that one of them may amend without having become one
+    _SectionRule("passages", "What was said about the question", "`lineage search`", 6, 25),
     _SectionRule("decisions", "Decisions that may matter", "`lineage search`", 6, 20),
     _SectionRule("lessons", "Lessons that may matter", "`lineage search`", 5, 20),
+    _SectionRule("project", "This project", "`lineage book list`", 6, 30),
+    _SectionRule("commands", "Commands that passed most", "`lineage sessions`", 2, 8),
     _SectionRule("session", "Findings and notes of this session", "`lineage book list`", 6, 30),
     _SectionRule("tasks", "Open tasks", "`lineage book list`", 6, 25),
     _SectionRule("daily", "Notes of today and yesterday", "`lineage book list`", 4, 20),
     _SectionRule("recovery", "A session that had not ended, its last messages", "its transcript", 4, 20),
-    _SectionRule("recent", "Recent sessions", "`lineage sessions`", 3, 20),
 )
 
 _FRAME_COST = estimate_cost(f"{CONTEXT_OPENING}\n{PREAMBLE}\n{CONTEXT_CLOSING}\n")
 
 # The order in which sections go if the budget is too small for all of them.
 DROP_ORDER = (
-    "lessons", "decisions", "last_session", "recent", "daily", "recovery", "session", "project", "tasks",
-    "preferences", "curated",
+    "lessons", "decisions", "last_session", "commands", "recent", "passages", "daily", "recovery", "session", "project",
+    "tasks",
+    "rules", "curated",
 )  # fmt: skip
 
 
@@ -79,16 +83,18 @@ class ContextItems:
     """The items of each section, in their order in the block."""
 
     curated: Sequence[MemoryItem] = ()
-    preferences: Sequence[MemoryItem] = ()
-    project: Sequence[MemoryItem] = ()
+    rules: Sequence[MemoryItem] = ()
     last_session: Sequence[MemoryItem] = ()
+    recent: Sequence[MemoryItem] = ()
     decisions: Sequence[MemoryItem] = ()
     lessons: Sequence[MemoryItem] = ()
+    passages: Sequence[MemoryItem] = ()
+    project: Sequence[MemoryItem] = ()
+    commands: Sequence[MemoryItem] = ()
     session: Sequence[MemoryItem] = ()
     tasks: Sequence[MemoryItem] = ()
     daily: Sequence[MemoryItem] = ()
     recovery: Sequence[MemoryItem] = ()
-    recent: Sequence[MemoryItem] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +118,14 @@ class ContextBlock:
     """The rendered block: `text` with its frame, `body` without it, for the hook that adds the frame itself.
 
     Both are "" without any memory and with too small a budget. `tokens` is the cost of `text`, at most `budget`.
+    `entry_ids` are those of the entries of books that stand in it whole.
     """
 
     body: str
     tokens: int
     budget: int
     sections: tuple[SectionUsage, ...]
+    entry_ids: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -142,7 +150,9 @@ def build_context_block(items: ContextItems, budget: int) -> ContextBlock:
     if not selected:
         return ContextBlock("", 0, budget, usages)
     cost = _FRAME_COST + sum(estimate_cost(section.text) for section in selected)
-    return ContextBlock(PREAMBLE + "".join(section.text for section in selected), cost_to_tokens(cost), budget, usages)
+    body = PREAMBLE + "".join(section.text for section in selected)
+    entry_ids = tuple(dict.fromkeys(name for section in selected for name in section.entry_ids))
+    return ContextBlock(body, cost_to_tokens(cost), budget, usages, entry_ids)
 
 
 def _select_affordable(sections: Sequence["_Section"], room: int) -> "list[_Section]":
@@ -162,6 +172,7 @@ class _Section:
         self.items = items
         self.text = ""
         self.shown_count = 0
+        self.entry_ids: list[str] = []
         self._head = f"\n\n## {rule.heading}\n"
         self._marker = f"> … cut: {rule.remainder} has the rest"
         self._item_lines: dict[int, list[str]] = {}
@@ -191,6 +202,8 @@ class _Section:
         room -= estimate_cost(self._head) + (estimate_cost(self._marker) if self.is_cut else 0)
         selected = self._select_items(room)
         self.shown_count = len(selected)
+        whole = (self.items[index] for index, part in selected.items() if part == self._item_lines[index])
+        self.entry_ids = [item.entry_id for item in whole if item.entry_id]
         lines = [line for _, part in sorted(selected.items()) for line in part]
         self.text = self._head + "\n".join(lines) + (f"\n{self._marker}" if self.is_cut else "")
 

@@ -8,7 +8,7 @@ class MemoryItem:
     """An item to show.
 
     `text` is untrusted, `trust` a computed tag, `label` a description of the text, `link` a path in the workspace. If
-    not all items fit, those of the lowest `rank` are kept.
+    not all items fit, those of the lowest `rank` are kept. `entry_id` is that of an entry of a book.
     """
 
     text: str
@@ -16,3 +16,4 @@ class MemoryItem:
     label: str = ""
     link: str = ""
     rank: int = 0
+    entry_id: str = ""

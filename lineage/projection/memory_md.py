@@ -20,7 +20,7 @@ COMPACT = "compact"
 LEDGER_HEADING = "## Session Ledger (Last 30 Days)"
 
 _MAX_PROJECTS = 12
-_MAX_ROWS = 40
+_MAX_ROWS = (40, 12, 12)  # curated, rules, tasks: a head is read by people, and the notes of projects have the rest
 _MAX_ITEM_LENGTH = 400
 _HEAD_SHARE = 4  # a quarter of the budget
 _FLOORS = (40, 30, 30)  # of the sections of the head, in percent
@@ -93,7 +93,10 @@ def _render_head(newest: Sequence[_Row], head_items: MemoryHead, budget: int) ->
         "",
     ]
     named = (("Curated Memory", head_items.curated), ("Rules", head_items.rules), ("Open Tasks", head_items.tasks))
-    sections = ["\n".join([f"## {name}", "", *_render_items(items), ""]) if items else "" for name, items in named]
+    sections = [
+        "\n".join([f"## {name}", "", *_render_items(items, limit), ""]) if items else ""
+        for (name, items), limit in zip(named, _MAX_ROWS, strict=True)
+    ]
     needs = [len(text.encode()) + 1 if text else 0 for text in sections]  # 1 for the line end before it
     pairs = zip(needs, _FLOORS, strict=True)
     requests = [BudgetRequest(need, min(need, _MIN_SECTION_BYTES), floor, 100) for need, floor in pairs]
@@ -102,10 +105,10 @@ def _render_head(newest: Sequence[_Row], head_items: MemoryHead, budget: int) ->
     return "\n".join([*lines, *filter(None, clipped)])
 
 
-def _render_items(items: Sequence[MemoryItem]) -> list[str]:
-    """Return a line for each item, with all of it escaped but its trust tag and link."""
+def _render_items(items: Sequence[MemoryItem], limit: int) -> list[str]:
+    """Return a line for each of the first items, with all of it escaped but its trust tag and link."""
     rows = []
-    for item in items[:_MAX_ROWS]:
+    for item in items[:limit]:
         text = item.text if len(item.text) <= _MAX_ITEM_LENGTH else f"{item.text[:_MAX_ITEM_LENGTH]}…"
         about = " · ".join(filter(None, (escape_markdown(item.label), wikilink(item.link, "book"))))
         rows.append(f"- {item.trust} {escape_markdown(text)} · {about}")

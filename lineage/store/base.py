@@ -94,7 +94,7 @@ class Store(Protocol):
     def open(self, key: str) -> AbstractContextManager[BlobStream]:
         """Return the content of the key in chunks if it is too long for memory. Raises MissingError.
 
-        The chunks are those of one whole write, whatever happens to the key meanwhile.
+        The chunks are those of one whole write, also if the key changes meanwhile.
         """
         blob = self.read(key)
         return nullcontext(BlobStream(blob.data, blob.stamp, iter([blob.data])))
@@ -146,7 +146,7 @@ class Store(Protocol):
         return ()
 
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
-        """Call `merge(key, known, data)` for what a program wrote into a file after that was replaced.
+        """Call `merge(key, known, data)` for the words of a program in a file after that was replaced.
 
         `known` is the part of `data` that was there before. The same words may come twice after a crash.
         """

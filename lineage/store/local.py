@@ -47,7 +47,6 @@ class LocalStore(base.Store):
             return self.root.is_dir()
 
     def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
-        """Write a free key (see `Store.create`)."""
         path = self._path(key)
 
         def place(temporary: Path) -> None:
@@ -62,21 +61,18 @@ class LocalStore(base.Store):
             return self._write(path, data, place, frozen=frozen)
 
     def read(self, key: str) -> base.Blob:
-        """Return the content of a key (see `Store.read`)."""
         with _translate_os_errors(key):
             data, status = _read(self._path(key), key)
         return base.Blob(data, _version_of(data), _stamp_of(status))
 
     @contextmanager
     def open(self, key: str) -> Iterator[base.BlobStream]:
-        """Return the content of a key as a stream (see `Store.open`)."""
         with _translate_os_errors(key), _open_regular_file(self._path(key), key) as (descriptor, status):
             data = temporaries.read_all(descriptor, status) if status.st_size <= MAX_BYTES_IN_MEMORY else None
             chunks = iter(lambda: os.read(descriptor, _CHUNK_BYTES), b"") if data is None else iter([data])
             yield base.BlobStream(data, _stamp_of(status), chunks)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        """Write a key that has this version (see `Store.replace`)."""
         path = self._path(key)
 
         def is_expected(file: Path) -> bool:
@@ -107,26 +103,22 @@ class LocalStore(base.Store):
         return new_version
 
     def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
-        """Yield the keys below a prefix (see `Store.list`)."""
         stamps = self.stat_all(prefix)
         return (base.StoredKey(key, stamps[key]) for key in sorted(stamps) if key > after)
 
     def stat_all(self, prefix: str) -> dict[str, str]:
-        """Return all stamps below a prefix (see `Store.stat_all`)."""
         base.validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return _scan(self.root, prefix)
 
     def is_empty(self, prefix: str) -> bool:
-        """Tell whether there are no keys below a prefix."""
         base.validate_prefix(prefix)
         with _translate_os_errors(prefix):
             self._folder(prefix.split("/")[:-1])
             return not _has_files(self.root, prefix)
 
     def delete(self, key: str) -> None:
-        """Remove a key, if it exists."""
         path = self._path(key)
         # Under the swap's lock: a swap that has just compared would bring the key back.
         with (
@@ -153,7 +145,6 @@ class LocalStore(base.Store):
             release()
 
     def world_readable(self) -> tuple[str, ...]:
-        """Return the keys of the spool that other users of this machine can read."""
         with _translate_os_errors(str(self.root)):
             self._folder(["spool"])
             if not platform.CAN_RENAME_OPEN_FILES:
@@ -163,22 +154,18 @@ class LocalStore(base.Store):
             return tuple(key for key, path in paths.items() if _is_open(path) and _is_open(path.parent))
 
     def residual_copies(self) -> tuple[str, ...]:
-        """Return places out of reach that may keep deleted content."""
         return "the workspace's git history", "copies that a sync client or a backup made", "Obsidian's trash (.trash/)"
 
     def collect_garbage(self) -> int:
-        """Delete dead writers' temporary files and return their number."""
         with _translate_os_errors(str(self.root)):
             return sum(map(temporaries.delete_if_abandoned, temporaries.find_temporaries(self.root)))
 
     def find_abandoned(self) -> tuple[str, ...]:
-        """Return the keys of dead writers' temporary files below the folder."""
         with _translate_os_errors(str(self.root)):
             found = filter(temporaries.is_abandoned, temporaries.find_temporaries(self.root))
             return tuple(sorted(path.relative_to(self.root).as_posix() for path in found))
 
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
-        """Merge what programs wrote into files that were replaced meanwhile (see `Store.merge_displaced`)."""
         if self._private or self._temporaries is None:
             return  # nobody edits these
         with _translate_os_errors(str(self._temporaries)), contextlib.suppress(FileNotFoundError):
@@ -205,7 +192,7 @@ class LocalStore(base.Store):
                 file.rename(self._name_displaced(key, data, data) or file)
 
     def _undo_half_swap(self, file: Path, displaced: temporaries.Displaced) -> None:
-        """Give a key back what came out for a writer that died before it could do so."""
+        """Give a key back the file that came out for a writer that died before it could do so."""
         with contextlib.suppress(base.MissingError, FileNotFoundError):
             path = self._path(displaced.key)
             if displaced.is_new(_read(path, displaced.key)[0]):

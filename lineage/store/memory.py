@@ -33,7 +33,6 @@ class MemoryStore(Store):
         self._named_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
-        """Write a free key (see `Store.create`)."""
         del frozen
         with self._lock:
             if validate_key(key) in self._blobs:
@@ -41,14 +40,12 @@ class MemoryStore(Store):
             return self._write(key, join_chunks(data))
 
     def read(self, key: str) -> Blob:
-        """Return the content of a key (see `Store.read`)."""
         with self._lock:
             if validate_key(key) not in self._blobs:
                 raise MissingError(f"{key} does not exist")
             return self._blobs[key]
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        """Write a key that has this version (see `Store.replace`)."""
         del frozen
         with self._lock:
             if validate_key(key) not in self._blobs or self._blobs[key].version != version:
@@ -56,14 +53,12 @@ class MemoryStore(Store):
             return self._write(key, data)
 
     def list(self, prefix: str, after: str = "") -> Iterator[StoredKey]:
-        """Yield the keys below a prefix (see `Store.list`)."""
         validate_prefix(prefix)
         with self._lock:
             blobs = list(self._blobs.items())
         return iter(sorted(StoredKey(key, blob.stamp) for key, blob in blobs if is_listed(key, prefix) and key > after))
 
     def delete(self, key: str) -> None:
-        """Remove a key, if it exists."""
         with self._lock:
             self._blobs.pop(validate_key(key), None)
 

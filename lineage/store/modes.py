@@ -1,4 +1,4 @@
-"""Who may read a workspace: its owner alone or, if that was asked for, its group too (format: Workspace).
+"""The readers of a workspace: its owner alone or, if that was asked for, its group too (format: Workspace).
 
 Writers give their files these modes from the first moment. What git, a sync tool or an earlier version made wider is
 found and mended here.
@@ -44,7 +44,7 @@ def set_modes(root: Path, *, dry_run: bool = False) -> list[str]:
 
 
 def find_exposed(root: Path) -> list[str]:
-    """Return what others may read or write of lineage's folders and files, relative to `root`."""
+    """Return lineage's folders and files that others may read or write, relative to `root`."""
     open_folders, exposed = {root.parent}, []
     for path, mode, wanted in _iter_modes(root):
         if path.parent in open_folders:
@@ -56,7 +56,7 @@ def find_exposed(root: Path) -> list[str]:
 
 
 def _iter_modes(root: Path) -> Iterator[tuple[Path, int, int]]:
-    """Yield each folder, before what it holds, and each file with its mode and the one that it should have."""
+    """Yield each folder, before its contents, and each file with its mode and the one that it should have."""
     if not platform.CAN_RENAME_OPEN_FILES or not root.is_dir():
         return  # Windows has no such modes, and a bucket no folder
     group, mode = read_group_bits(root), stat.S_IMODE(root.stat().st_mode)

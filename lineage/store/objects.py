@@ -85,7 +85,6 @@ class BucketStore(base.Store):
         return not self.is_empty("")
 
     def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
-        """Write a free key (see `Store.create`)."""
         del frozen
         _check_key(key)
         try:
@@ -94,11 +93,9 @@ class BucketStore(base.Store):
             raise base.ExistsError(f"{key} exists already") from error
 
     def read(self, key: str) -> base.Blob:
-        """Return the content of a key (see `Store.read`)."""
         return self._read(key)[0]
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        """Write a key that has this version (see `Store.replace`)."""
         del frozen
         _check_key(key)
         e_tag, _, generation = version.partition("\n")
@@ -113,7 +110,6 @@ class BucketStore(base.Store):
             raise base.ConflictError(f"{key} was changed or removed by somebody else") from error
 
     def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
-        """Yield the keys below a prefix (see `Store.list`)."""
         base.validate_prefix(prefix)
         keys = {base.StoredKey(meta["path"], _stamp_of(meta)) for meta in self._list_metas(prefix, after=after)}
         for folder in _folders_listed_early(prefix, after):
@@ -127,7 +123,6 @@ class BucketStore(base.Store):
         return not any(base.is_listed(meta["path"], prefix) for meta in metas)
 
     def delete(self, key: str) -> None:
-        """Remove a key, if it exists."""
         _check_key(key)
         with contextlib.suppress(FileNotFoundError):
             self._with_retries(lambda: obstore.delete(self._client, key))
@@ -140,7 +135,6 @@ class BucketStore(base.Store):
             yield
 
     def residual_copies(self) -> tuple[str, ...]:
-        """Return places out of reach that may keep deleted content."""
         return (
             "what the bucket itself keeps of deleted objects: versions, soft delete, object lock, replicas",
             "copies that a mirror or a backup made",
@@ -296,7 +290,7 @@ def _check_key(key: str) -> None:
 
 
 def _folders_listed_early(prefix: str, after: str) -> list[str]:
-    """Return the folders whose keys sort behind `after`, but come before it in a listing folder by folder.
+    """Return the folders with keys that sort behind `after`, but come before it in a listing folder by folder.
 
     SeaweedFS lists like that.
 

@@ -1,4 +1,4 @@
-"""A store in front of another: what is written stays in front, so that a rehearsal of a write changes nothing."""
+"""A store in front of another: writes stay in front, so that a rehearsal of a write changes nothing."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from lineage.store.helpers import read_or_none
 
 
 class OverlayStore(base.Store):
-    """The keys of `front`, and behind them those of `behind`, which is only read. Nothing behind can be deleted."""
+    """The keys of `front`, and behind them those of `behind`: that is only read. Nothing behind can be deleted."""
 
     def __init__(self, front: base.Store, behind: base.Store) -> None:
         self.front, self.behind = front, behind
@@ -20,24 +20,20 @@ class OverlayStore(base.Store):
         return self.behind.is_remote
 
     def create(self, key: str, data: base.Data, *, frozen: bool = False) -> str:
-        """Write a free key in front (see `Store.create`)."""
         with contextlib.suppress(base.MissingError):
             self.behind.read(key)
             raise base.ExistsError(f"{key} exists already")
         return self.front.create(key, data, frozen=frozen)
 
     def read(self, key: str) -> base.Blob:
-        """Return the content of a key (see `Store.read`)."""
         with contextlib.suppress(base.MissingError):
             return self.front.read(key)
         return self.behind.read(key)
 
     def open(self, key: str) -> AbstractContextManager[base.BlobStream]:
-        """Return the content of a key as a stream (see `Store.open`)."""
         return (self.front if key in self.front.stat_all(key.rpartition("/")[0] + "/") else self.behind).open(key)
 
     def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
-        """Write a key that has this version, in front (see `Store.replace`)."""
         with contextlib.suppress(base.MissingError):
             self.front.read(key)
             return self.front.replace(key, data, version, frozen=frozen)
@@ -47,7 +43,6 @@ class OverlayStore(base.Store):
         return self.front.create(key, data, frozen=frozen)
 
     def list(self, prefix: str, after: str = "") -> Iterator[base.StoredKey]:
-        """Yield the keys below a prefix (see `Store.list`)."""
         stamps = {**self.behind.stat_all(prefix), **self.front.stat_all(prefix)}
         return (base.StoredKey(key, stamps[key]) for key in sorted(stamps) if key > after)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from lineage.file_swap import find_renameat2
+
 try:
     import fcntl
 except ImportError:  # Windows; there an open file cannot be removed anyway
@@ -17,7 +19,6 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 CAN_RENAME_OPEN_FILES = os.name != "nt"
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 
 
@@ -143,13 +144,9 @@ def rename_exclusive(temporary: Path, path: Path) -> None:
 
 def _rename_noreplace(temporary: Path, path: Path) -> bool:
     """Rename a file unless the name is taken; return False if the system has no such call."""
-    import ctypes  # noqa: PLC0415  (few file systems need it)
-
-    rename = None if os.name == "nt" else getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is None:
+    if (rename := find_renameat2(_RENAME_NOREPLACE)) is None:
         return False
-    if rename(_AT_FDCWD, os.fsencode(temporary), _AT_FDCWD, os.fsencode(path), _RENAME_NOREPLACE) != 0:
-        code = ctypes.get_errno()
+    if code := rename(os.fsencode(temporary), os.fsencode(path)):
         raise OSError(code, os.strerror(code), str(path))
     return True
 

@@ -1,4 +1,4 @@
-"""Temporary files of a folder: their names, the locks of their writers, and what a dead writer left."""
+"""Temporary files of a folder: their names, the locks of their writers, and the files of dead writers."""
 
 import hashlib
 import os
@@ -49,7 +49,7 @@ class Displaced(NamedTuple):
         return not self.is_finished and _Content.of(data) == self.new
 
     def find_known(self, data: bytes) -> bytes | None:
-        """Return the longer one of the two contents with which `data` begins, None if it begins with neither."""
+        """Return the longer one of the two contents that `data` begins with, None if it begins with neither."""
         contents = sorted((self.old, self.new), reverse=True)
         return next((data[: one.size] for one in contents if _Content.of(data[: one.size]) == one), None)
 
@@ -104,7 +104,7 @@ def find_temporaries(root: Path) -> Iterator[Path]:
 
 
 def collect_abandoned(folder: Path) -> None:
-    """Delete what dead writers left in one folder."""
+    """Delete the files of dead writers in one folder."""
     for file in folder.iterdir():
         if file.name.startswith(TEMP_PREFIX):
             delete_if_abandoned(file)
@@ -151,7 +151,7 @@ def is_abandoned(temporary: Path) -> bool:
 
 
 def delete_if_abandoned(temporary: Path) -> bool:
-    """Delete a temporary file whose writer died and holds no lock on it; tell whether it was deleted."""
+    """Delete a temporary file of a dead writer without a lock on it; tell whether it was deleted."""
     if parse_displaced(temporary.name):
         return False  # it may hold somebody's words: see `merge_displaced`
     try:
@@ -169,7 +169,7 @@ def delete_if_abandoned(temporary: Path) -> bool:
 
 
 def read_all(descriptor: int, status: os.stat_result) -> bytes:
-    """Return what an open file holds from here on."""
+    """Return the rest of an open file from here on."""
     parts = []
     while part := os.read(descriptor, max(status.st_size, 1) + 1):
         parts.append(part)

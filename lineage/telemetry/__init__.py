@@ -1,6 +1,6 @@
-"""Runtime state, of which the database is the authority: counters and their times. (spec: authority split).
+"""Runtime state with the database as its authority: counters and their times. (spec: authority split).
 
-It has a database of its own, which deleting or rebuilding the index does not touch.
+It has a database of its own: deleting or rebuilding the index does not touch it.
 """
 
 from lineage.telemetry.runtime import ModelUsage, SeenSession, Telemetry

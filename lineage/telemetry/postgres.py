@@ -39,6 +39,10 @@ _MIGRATIONS = (
         " primary key (day, outcome))",
     ),
     (f"alter table seen add column process {_TEXT}", disable_statistics_sql("seen", ("process",))),
+    (
+        f"create table recalls (day {_TEXT} not null, name {_TEXT} not null, count integer not null,"
+        " primary key (day, name))",
+    ),
 )
 """The additions of each version. The tables have no other source: they are never recreated."""
 VERSION = len(_MIGRATIONS)
@@ -79,7 +83,6 @@ class PostgresTelemetry(Telemetry):
         return False
 
     def close(self) -> None:
-        """Close the connection."""
         self.database.close()
 
     count_access = _best_effort(Telemetry.count_access)
@@ -89,11 +92,11 @@ class PostgresTelemetry(Telemetry):
     mark = _best_effort(Telemetry.mark)
     end_call = _best_effort(Telemetry.end_call)
     record_skipped_call = _best_effort(Telemetry.record_skipped_call)
+    count_recall = _best_effort(Telemetry.count_recall)
     count_embeddings = _best_effort(Telemetry.count_embeddings)
 
     @_best_effort
     def begin_call(self, day: str, task: str, *, tokens: int, max_calls: int, max_tokens: int) -> int | None:
-        """Count a call before it is made. See `Telemetry.begin_call`."""
         with self.database.transaction():
             self.database.lock_in_transaction("calls")
             return super().begin_call(day, task, tokens=tokens, max_calls=max_calls, max_tokens=max_tokens)

@@ -33,6 +33,10 @@ _MIGRATIONS = (
         " primary key (day, reason))",
     ),
     ("alter table seen add column process text",),
+    (
+        "create table if not exists recalls (day text not null, name text not null, count integer not null,"
+        " primary key (day, name))",
+    ),
 )
 """The statements of each version. The first finds its tables in databases from before versions."""
 
@@ -213,6 +217,15 @@ class Telemetry:
         """Return the number of dropped memory candidates by reason."""
         return dict(self._query("select reason, sum(count) from drops group by reason order by reason"))
 
+    def count_recall(self, day: str, counts: Mapping[str, int]) -> None:
+        """Count the items given to sessions at prompts and actions, their tokens, and those that were used."""
+        self._add_counts("recalls", "name", day, counts)
+
+    def read_recall_counts(self) -> dict[str, int]:
+        """Return how much was given to sessions, and how much of it they used."""
+        counts = dict(self._query("select name, sum(count) from recalls group by name"))
+        return {name: int(counts.get(name, 0)) for name in ("given", "tokens", "used")}
+
     def count_embeddings(self, day: str, outcomes: Mapping[str, int]) -> None:
         """Count embedded texts by outcome."""
         self._add_counts("embeddings", "outcome", day, outcomes)
@@ -228,8 +241,9 @@ class Telemetry:
         marks are no counters.
         """
         counters = {**self.read_counters(), **self.read_drop_counts(), **self.read_embedding_counts()}
+        counters |= {f"recalled, {name}": count for name, count in self.read_recall_counts().items()}
         self._execute("update captures set counted_at = ''")
-        for table in ("access", "drops", "embeddings"):
+        for table in ("access", "drops", "embeddings", "recalls"):
             self._execute(f"delete from {table}")
         self._execute("delete from model_calls where day != ? or called = 0", (day,))
         return {name: count for name, count in counters.items() if count}

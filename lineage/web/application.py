@@ -63,7 +63,7 @@ def serve(service: Service, listener: socket.socket) -> None:
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP that closes a connection whose request does not come in time: a few of these would take all there are.
+    """HTTP that closes a connection with a late request: a few of these would take all there are.
 
     The time runs from the connection, or from the first byte of a later request, to the end of the request's head.
     """

@@ -3,8 +3,9 @@
 A template draws them as SVG. Coordinates are in the chart's own units.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
@@ -23,7 +24,7 @@ class Bar:
     x: int
     y: int
     height: int
-    is_empty: bool
+    href: str
     title: str
 
 
@@ -74,12 +75,12 @@ def clip(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else text[: max_length - 2].rstrip() + " …"
 
 
-def build_activity(days: Sequence[tuple[str, int]]) -> Activity:
-    """Return a bar a day, the tallest for the busiest day."""
+def build_activity(days: Sequence[tuple[str, int]], kept: Mapping[str, str]) -> Activity:
+    """Return a bar a day, the tallest for the busiest day; each leads to its sessions, filtered by what is `kept`."""
     max_count = max((count for _, count in days), default=0)
     total = sum(count for _, count in days)
-    bars = tuple(_build_bar(place, date, count, max_count) for place, (date, count) in enumerate(days))
-    description = f"{pluralize(total, 'capture')} in the last 30 days"
+    bars = tuple(_build_bar(place, date, count, max_count, kept) for place, (date, count) in enumerate(days))
+    description = f"{pluralize(total, 'session')} in the last 30 days"
     if max_count:
         description += f", most on {format_day(max(days, key=lambda item: item[1])[0])}: {max_count}"
     width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
@@ -87,10 +88,11 @@ def build_activity(days: Sequence[tuple[str, int]]) -> Activity:
     return Activity(width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, first, last)
 
 
-def _build_bar(index: int, date: str, count: int, max_count: int) -> Bar:
+def _build_bar(index: int, date: str, count: int, max_count: int, kept: Mapping[str, str]) -> Bar:
     height = max(_MIN_BAR_HEIGHT, round(_MAX_BAR_HEIGHT * count / max_count)) if count else _MIN_BAR_HEIGHT
-    title = f"{date}: {pluralize(count, 'capture')}"
-    return Bar(index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, count == 0, title)
+    title = f"{date}: {pluralize(count, 'session')}"
+    href = f"/?{urlencode({**kept, 'since': date, 'until': date})}" if count else ""
+    return Bar(index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, href, title)
 
 
 def build_lineage_graph(view: SessionView) -> Graph:

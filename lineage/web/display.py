@@ -1,24 +1,16 @@
-"""Formatting for people: days, times, links, and the few marks of a summary's markdown."""
+"""Formatting for people: days, times, links, the beginnings of texts."""
 
 import re
-from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.links import unescape_markdown
 from lineage.core.books.entry import Entry
 
 _LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
-_HEADING = re.compile(r"(#{1,6}) +(.+)")
-_ITEM = re.compile(r"[-*] +(.+)")
-
-
-class SummaryBlock(NamedTuple):
-    """A piece of a text: `kind` is `heading` (one line), `list` or `text`."""
-
-    kind: str
-    lines: tuple[str, ...]
+_TITLE = re.compile(r"^# .*\n", re.MULTILINE)
+_CALLOUT = re.compile(r"^(> )*> \[!\w+\].*\n", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
+_SHORT = 600
 
 
 def format_clock(time: str | None) -> str:
@@ -40,6 +32,19 @@ def format_day(time: str) -> str:
     return f"{_WEEKDAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]} {when.year}"
 
 
+def shorten(text: str) -> str:
+    """Return the beginning of a long text, to its last whole sentence or word; the page of the entry has all of it.
+
+    >>> shorten("Use uv. " + "word " * 200)[:9], shorten("Use uv.")
+    ('Use uv. …', 'Use uv.')
+    """
+    if len(text) <= _SHORT:
+        return text
+    head = text[:_SHORT]
+    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
+    return f"{head[: ends[-1]] if ends else head.rpartition(' ')[0] or head} …"
+
+
 def find_source(entry: Entry) -> str | None:
     """Return the address of the turn that an entry came from; None if its link names no file of a session."""
     match = _LINK.fullmatch(entry.origin or "")
@@ -49,27 +54,9 @@ def find_source(entry: Entry) -> str | None:
     return f"/sessions/{name.token}" + (f"?turn={match[2]}#{match[2]}" if match[2] else "")
 
 
-def parse_blocks(body: str) -> list[SummaryBlock]:
-    """Return headings, lists and paragraphs of a summary's body, without its line of links and its title."""
-    blocks: list[SummaryBlock] = []
-    for kind, line in _classify_lines(body.partition("\n")[2]):
-        if blocks and kind != "heading" and blocks[-1].kind == kind:
-            blocks[-1] = SummaryBlock(kind, (*blocks[-1].lines, line))
-        else:
-            blocks.append(SummaryBlock(kind, (line,)))
-    return [block for block in blocks if block.kind != "gap"]
-
-
-def _classify_lines(text: str) -> Iterator[tuple[str, str]]:
-    for raw in text.strip("\n").split("\n"):
-        heading, item = _HEADING.fullmatch(raw), _ITEM.fullmatch(raw)
-        if heading:
-            if heading[1] != "#":
-                yield "heading", unescape_markdown(heading[2])
-        elif item:
-            yield "list", unescape_markdown(item[1])
-        else:
-            yield "text" if raw.strip() else "gap", unescape_markdown(raw)
+def cut_summary(body: str) -> str:
+    """Return a summary's markdown without its line of links, its title and the marks of callouts."""
+    return _CALLOUT.sub("", _TITLE.sub("", body.partition("\n")[2], count=1))
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

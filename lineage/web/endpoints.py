@@ -18,6 +18,7 @@ from lineage.errors import EngineMissing, InvalidInput, LineageError, NotFoundEr
 from lineage.store import BusyError
 from lineage.web import display, request_input
 from lineage.web.guard import LOGIN_PATH, has_bearer_key
+from lineage.web.rendered_text import render_markdown
 from lineage.web.routes import SMALL_BODY, Page, Redirect, Reply, Route, WebCall
 from lineage.web.service import COOKIE, SESSION_SECONDS, Service
 
@@ -103,7 +104,7 @@ async def _parse_api_call(route: Route, service: Service, request: Request) -> p
 def _bind(
     target: Route | Page, service: Service, request: Request, values: Mapping[str, Any], *, is_text: bool
 ) -> partial[Any]:
-    """Return the use case of a call: it takes the workspace. Raises InvalidInput for what it cannot be asked."""
+    """Return the use case of a call: it takes the workspace. Raises InvalidInput for an impossible request."""
     asked = check_request(target.model, values, is_text=is_text)
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
     return partial(target.run, call=WebCall(service=service, csrf=_make_csrf(service, request)), **given)
@@ -146,7 +147,7 @@ def build_page_endpoint(page: Page, service: Service, threads: UseCaseThreads) -
 async def _parse_page_call(page: Page, service: Service, request: Request) -> partial[Any]:
     values = request_input.read_address(request, is_change=page.is_change)
     if page.is_change:
-        fields = await request_input.read_form(request, SMALL_BODY)
+        fields = await request_input.read_form(request, SMALL_BODY, page.list_fields)
         check_csrf(service, request, fields.pop(_CSRF, ""))
         values = _join(values, fields)
     return _bind(page, service, request, values, is_text=True)
@@ -197,7 +198,7 @@ def build_environment() -> Environment:
     loader = PackageLoader("lineage.web")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters.update(line=to_one_line, clock=display.format_clock)
-    made.filters.update(day=display.format_day, blocks=display.parse_blocks)
+    made.filters.update(day=display.format_day, markdown=render_markdown, short=display.shorten)
     made.globals.update(source_of=display.find_source)
     return made
 

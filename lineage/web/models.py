@@ -1,4 +1,4 @@
-"""The shapes of the API's answers, where no dataclass is the shape, and the conversion of a value to its shape."""
+"""The shapes of the API's answers, unless a dataclass is the shape, and the conversion of a value to its shape."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
+from lineage.app.changed_files import count_changed_files, list_touched
 from lineage.app.request_model import OneOf
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.index import Hit, SessionRow
@@ -13,7 +14,7 @@ from lineage.pipeline.maintenance.verify import VerifyFinding
 from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.memory.migrate_notes import STATES
 from lineage.pipeline.search.found_passages import load_passages
-from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
+from lineage.pipeline.search.session_view import SessionPart, SessionView
 from lineage.projection.context_block import SectionUsage
 from lineage.workspace.workspace import Workspace
 
@@ -45,10 +46,12 @@ Context = TypedDict("Context", {
 Day = TypedDict("Day", {"day": str, "captures": int})
 Days = TypedDict("Days", {"days": list[Day]})
 
+Superseding = TypedDict("Superseding", {"on": str, "by": str, "text": str})
 ReadEntry = TypedDict("ReadEntry", {
     "id": str, "scope": str, "kind": str, "shelf": str, "path": str, "line": int, "at": str | None,
     "updated": str | None, "trust": str, "source": str, "tool": str | None, "from": str | None, "tags": list[str],
-    "supersedes": list[str], "state": str, "text": str,
+    "supersedes": list[str], "about": list[str], "seen": int, "first": str | None,
+    "last": str | None, "state": str, "superseded": Superseding | None, "text": str,
 })  # fmt: skip
 OneEntry = TypedDict("OneEntry", {"entry": ReadEntry})
 Entries = TypedDict("Entries", {"entries": list[ReadEntry]})
@@ -68,16 +71,17 @@ ShownEvidence = TypedDict("ShownEvidence", {
 
 EntryHit = TypedDict("EntryHit", {
     "id": str, "scope": str, "book": str, "shelf": str, "trust": str, "source": str, "from": str | None,
-    "tags": list[str], "standing": bool, "done": bool | None,
+    "tags": list[str], "about": list[str], "standing": bool, "done": bool | None,
 })  # fmt: skip
 ReadPassage = TypedDict("ReadPassage", {"path": str, "kind": str, "turns": list[int] | None, "text": str})
 SnippetPart = TypedDict("SnippetPart", {"text": str, "matched": bool})
+Changed = TypedDict("Changed", {"changed": int, "files": int})
 SearchHit = TypedDict("SearchHit", {
     "session_id": str | None, "session_token": str | None, "agent_id": str | None, "kind": str, "path": str,
     "turns": list[int] | None, "score": float, "snippet": str, "parts": list[SnippetPart],
     "passages": list[ReadPassage], "project": str | None,
     "membership_ts": str | None, "title": str | None, "outcome": str | None, "memory_sentence": str | None,
-    "entry": EntryHit | None,
+    "superseded": Superseding | None, "changed_since": Changed | None, "entry": EntryHit | None,
 })  # fmt: skip
 Results = TypedDict("Results", {"query": str, "mode": str, "notes": list[str], "results": list[SearchHit]})
 
@@ -94,12 +98,12 @@ Migrated = TypedDict("Migrated", {"dry_run": bool, "whole": bool, "files": list[
 
 def dump_view(view: SessionView) -> dict[str, Any]:
     """Return a session with its lineage as JSON."""
-    return {**asdict(view), "relatives": [_dump_relative(relative) for relative in view.relatives]}
-
-
-def _dump_relative(relative: RelatedSession) -> dict[str, Any]:
-    row = {name: getattr(relative.session, name, None) for name in ("session_token", "title", "memory_sentence")}
-    return {"tie": relative.tie, "session_id": relative.session_id, **row}
+    names = ("session_token", "title", "memory_sentence")
+    relatives = [
+        {"tie": one.tie, "session_id": one.session_id, **{name: getattr(one.session, name, None) for name in names}}
+        for one in view.relatives
+    ]
+    return {**asdict(view), "relatives": relatives}
 
 
 def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
@@ -110,10 +114,11 @@ def dump_evidence(evidence: Evidence, seen: str) -> dict[str, Any]:
 
 def dump_hits(ws: Workspace, hits: Sequence[Hit], query: str) -> list[dict[str, Any]]:
     """Return search results as JSON, with the passages of each."""
-    passages = load_passages(ws, hits, query)
+    passages, changes = load_passages(ws, hits, query), count_changed_files(list_touched(hits))
     return [
-        _dump_hit(hit) | {"passages": [one.as_json() for one in found]}
-        for hit, found in zip(hits, passages, strict=True)
+        _dump_hit(hit)
+        | {"passages": [one.as_json() for one in found], "changed_since": asdict(changed) if changed else None}
+        for hit, found, changed in zip(hits, passages, changes, strict=True)
     ]
 
 

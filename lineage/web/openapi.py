@@ -46,7 +46,7 @@ def build_document(routes: Iterable[Route], prefix: str) -> dict[str, Any]:
 
 
 def _resolve(asked: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a request itself: what it asks lies in the path, the query and the body."""
+    """Return the schema of a request itself: its values lie in the path, the query and the body."""
     return dict(definitions["$defs"][asked["$ref"].rpartition("/")[2]]) if "$ref" in asked else dict(asked)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,7 +12,7 @@ from lineage.core.format.body import replace_surrogates
 from lineage.errors import InvalidInput
 
 _READ_TIMEOUT_SECONDS = 30.0
-_MAX_FIELDS = 50
+_MAX_FIELDS = 150
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
 
@@ -30,7 +30,7 @@ class UnsupportedMediaType(InvalidInput):
 
 
 def read_address(request: Request, *, is_change: bool) -> dict[str, str]:
-    """Return the values of path and query; what is empty is absent. A change takes no query.
+    """Return the values of path and query; an empty one is absent. A change takes no query.
 
     Raises InvalidInput for a name that comes twice.
     """
@@ -55,8 +55,8 @@ async def read_json(request: Request, max_bytes: int) -> dict[str, Any]:
     return value
 
 
-async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
-    """Return the fields of a form. Raises InvalidInput for anything else, and for a repeated field."""
+async def read_form(request: Request, max_bytes: int, lists: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a form, of `lists` all values. Raises InvalidInput for others that are repeated."""
     _check_media_type(request, _FORM)
     data = await _read_body(request, max_bytes)
     try:
@@ -64,10 +64,12 @@ async def read_form(request: Request, max_bytes: int) -> dict[str, str]:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError as error:
         raise InvalidInput("the form can't be read", hint="load the page again") from error
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
+    texts = [(name, replace_surrogates(value).replace("\r\n", "\n")) for name, value in pairs]
+    single = [(name, value) for name, value in texts if name not in lists]
+    fields = dict(single)
+    if len(fields) < len(single):
         raise InvalidInput("a field is there twice", hint="load the page again")
-    return {name: replace_surrogates(value).replace("\r\n", "\n") for name, value in fields.items()}
+    return {**fields, **{name: [value for key, value in texts if key == name] for name in lists}}
 
 
 def read_cookie(headers: Mapping[str, str], name: str) -> str:

@@ -1,8 +1,8 @@
 """Routes and pages: the application, the OpenAPI document and the tests are made from these tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from lineage.app.request_model import RequestModel, build_request_model
 from lineage.web.service import Service
@@ -52,7 +52,7 @@ class Route:
 
     @property
     def model(self) -> type[RequestModel]:
-        """The model of what is asked."""
+        """The model of a request."""
         return self.asks or build_request_model(self.run)
 
     @property
@@ -91,8 +91,13 @@ class Page:
 
     @property
     def model(self) -> type[RequestModel]:
-        """The model of what is asked."""
+        """The model of a request."""
         return build_request_model(self.run)
+
+    @property
+    def list_fields(self) -> list[str]:
+        """The fields that a form may send more than once."""
+        return [name for name, field in self.model.model_fields.items() if get_origin(field.annotation) is Sequence]
 
     @property
     def is_change(self) -> bool:

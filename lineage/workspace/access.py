@@ -11,7 +11,7 @@ from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in
 from lineage.core.base.naming import derive_session_token, validate_agent_id, validate_id
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.detect_caller import Caller
-from lineage.index import Hit, SessionRow
+from lineage.index import Hit, SessionFilter, SessionRow
 from lineage.store import read_or_none
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookEntry, BookReader
@@ -37,7 +37,7 @@ class AgentAccess:
         """Return the agent's newest sessions."""
         batch = limit
         while True:  # hidden sessions take places in a batch: ask for more until enough can be shown
-            rows = list_sessions(self.ws, self.agent_id, project=project, path=path, limit=batch)
+            rows = list_sessions(self.ws, self.agent_id, wanted=SessionFilter(project=project, path=path), limit=batch)
             visible = [row for row in rows if self._may_show(row)]
             if len(visible) >= limit or len(rows) < batch:
                 return visible[:limit]
@@ -124,10 +124,8 @@ class AgentAccess:
     def check_writable_scope(self, scope: str | None) -> str | None:
         """Return the scope. Raise InvalidInput if the agent may not write there."""
         if scope is not None and not self.may_read_scope(scope):
-            raise InvalidInput(
-                f"not a scope of this agent: {scope[:80]!r}",
-                hint=f"one of global, project/NAME, peer/NAME, {_AGENT}{self.agent_id}; or leave it out",
-            )
+            hint = f"one of global, project/NAME, peer/NAME, {_AGENT}{self.agent_id}; or leave it out"
+            raise InvalidInput(f"not a scope of this agent: {scope[:80]!r}", hint=hint)
         return scope
 
     def _find_sessions_by_id(self, session_id: str) -> list[SessionRow]:

@@ -48,11 +48,11 @@ class BookFolders:
         path, key = build_key(project), build_key(project, repository)
         if not has_project(key):
             return None
-        names = list(_list_names(key))
+        names = list(list_names(key))
         if names[0] == key:  # a bare name
             return key
         own, notes = None, dict[str, Note | None]()
-        for name in (*names[:-1], *(_list_names(path) if path != key and has_project(path) else ())):
+        for name in (*names[:-1], *(list_names(path) if path != key and has_project(path) else ())):
             note = notes[name] = self._read_note(name)
             if note is not None and _owns(note, key, path):
                 own = name
@@ -74,7 +74,7 @@ class BookFolders:
             notes = map_concurrently(self._ws.documents.store, self._read_note, names)
             self._all = {name: note or {} for name, note in zip(names, notes, strict=True)}
         named = (name for name, note in self._all.items() if note and _owns(note, key, ""))
-        hashed = list(_list_names(path))[-1] if has_project(path) else ""
+        hashed = list(list_names(path))[-1] if has_project(path) else ""
         return next(named, hashed if hashed in self._all and not self._all[hashed] else None)
 
     def _read_note(self, name: str) -> Note | None:
@@ -91,7 +91,7 @@ class BookFolders:
             named = {"repository": build_project_key(repository)} if repository else {}
             return frontmatter.dump(frontmatter.build_post({**note, **named}, _ABOUT)).encode()
 
-        if name != list(_list_names(key))[-1]:  # nobody else can have a name with its hash
+        if name != list(list_names(key))[-1]:  # nobody else can have a name with its hash
             update(self._ws.documents.store, f"{_PROJECTS}{escape_name(name)}/{CLAIM_NOTE}", change)
             note = self._read_note(name)
             return name if note is None or _owns(note, key, path) else None
@@ -105,8 +105,19 @@ def resolve_project_folder(
     return BookFolders(ws).resolve(project, repository, claim=claim)
 
 
-def _list_names(key: str) -> Iterator[str]:
-    """Yield the names that a project's folder may have, the first free one first; the last is its own."""
+def find_unused_claim(ws: Workspace, project: str | None, repository: str | None, token: str) -> str | None:
+    """Return the note that claims a project's folder, if there is no book in it and no session but that of `token`."""
+    name = resolve_project_folder(ws, project, repository)
+    if not (name and project):
+        return None
+    folder = f"{_PROJECTS}{escape_name(name)}/"
+    is_alone = [entry.key for entry in ws.documents.base.list(folder)] == [f"{folder}{CLAIM_NOTE}"]
+    is_last = ws.index.find_tokens(None, project, [build_key(project, repository)]) <= {token}
+    return f"{folder}{CLAIM_NOTE}" if is_alone and is_last else None
+
+
+def list_names(key: str) -> Iterator[str]:
+    """Yield the names that the folder of a project's key may have, the first free one first; the last is its own."""
     parts, short_hash = key.split("/"), _hash_key(key)[:8]
     hashed = f"{parts[-1]}-{short_hash}"
     if not _is_name(hashed):  # no file system accepts it: the hash alone takes its place

@@ -8,6 +8,7 @@ from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, B
 from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none
+from lineage.workspace.session_notes import publish_project_notes
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _BATCH = 100  # books a transaction: a reindex must not lock out writers for long
@@ -23,12 +24,16 @@ class BookIndexReport:
 
 
 def index_books(ws: Workspace, refs: Iterable[BookRef]) -> None:
-    """Replace the rows of all shelves of books; without an index they wait. Raise WorkspaceError if unreadable."""
+    """Replace the rows of all shelves of books, and the notes of their projects; without an index they wait.
+
+    Raise WorkspaceError for an unreadable book.
+    """
     books = sorted({(ref.scope, ref.kind) for ref in refs})
     if books:
         with tolerate_outage(ws, mark_stale=True):
             # Lazily: the files are read inside the transaction, so of two writers the later reads the earlier's text.
             ws.index.index_books(read_books(ws, (ws.documents.books.list_shelves(*book) for book in books)))
+        publish_project_notes(ws, {scope for scope, _ in books})
 
 
 def index_changed_books(ws: Workspace) -> BookIndexReport:

@@ -12,14 +12,18 @@ from dataclasses import dataclass
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.core.base.project import build_project_key
 from lineage.core.books.book import Book, find_superseded, new_book, redact_book
 from lineage.core.books.entry import CONFIRMED, HAND, MANUAL, TASK, USER_STATED, Entry
+from lineage.core.books.sightings import is_stale
+from lineage.core.format.frontmatter import parse_own_block
 from lineage.errors import WorkspaceError
 from lineage.store import map_concurrently, read_or_none
 from lineage.workspace.workspace import Workspace
 
 _PRIVATE = re.compile(rb"^private: true\r?$", re.MULTILINE)
 _AGENT = re.compile(rb'^agent_id: "([\w.-]+)"\r?$', re.MULTILINE)
+_PROJECT = re.compile(rb'^(?:project|repository): ".*"$', re.MULTILINE)
 _USER_SOURCES = frozenset({HAND, MANUAL, CONFIRMED})
 _PROJECT_PREFIX = "project/"
 
@@ -52,12 +56,13 @@ class _SourceSession:
 
     private: bool
     agent_id: str
+    project_key: str
 
 
 class BookReader:
-    """The books of a workspace for one agent, each file read once; `unreadable_paths` failed."""
+    """The books of a workspace for one agent, or for people (None), each file read once; `unreadable_paths` failed."""
 
-    def __init__(self, ws: Workspace, agent_id: str = DEFAULT_AGENT) -> None:
+    def __init__(self, ws: Workspace, agent_id: str | None = DEFAULT_AGENT) -> None:
         self._ws = ws
         self._agent_id = agent_id
         self._books: dict[BookRef, Book] = {}
@@ -119,10 +124,16 @@ class BookReader:
         session = self._read_source_session(path) if path else None
         if session is None:
             return True
-        is_foreign = session.agent_id not in ("", self._agent_id) and book_entry.entry.source not in _USER_SOURCES
+        is_foreign = self._agent_id and session.agent_id not in ("", self._agent_id)
+        is_foreign = is_foreign and book_entry.entry.source not in _USER_SOURCES
         if is_foreign and book_entry.ref.scope.startswith(_PROJECT_PREFIX):
             return False
         return all(is_allowed_in_scope(book_entry.ref.scope, private=session.private, token=token) for token in tokens)
+
+    def find_project_key(self, book_entry: BookEntry) -> str:
+        """Return the key of the project of the session behind an entry, "" without one."""
+        path = _parse_origin_path(book_entry.entry.origin)
+        return self._read_source_session(path).project_key if path else ""
 
     def _read_source_session(self, path: str) -> _SourceSession:
         # By pattern, not by parser: a book may name hundreds of sessions.
@@ -130,7 +141,9 @@ class BookReader:
             blob = read_or_none(self._ws.documents.store, path)
             head = blob.data.partition(b"\n---")[0] if blob else b""
             agent, is_private = _AGENT.search(head), _PRIVATE.search(head) is not None
-            self._source_sessions[path] = _SourceSession(is_private, agent[1].decode() if agent else "")
+            named = parse_own_block(b"\n".join(_PROJECT.findall(head)).decode("utf-8", "replace")) or {}
+            key = build_project_key(named.get("project"), named.get("repository"))
+            self._source_sessions[path] = _SourceSession(is_private, agent[1].decode() if agent else "", key)
         return self._source_sessions[path]
 
 
@@ -140,12 +153,15 @@ def rank_entries(entries: Iterable[BookEntry]) -> list[BookEntry]:
     return sorted(newest_first, key=lambda item: (not item.entry.pinned, item.entry.trust != USER_STATED))
 
 
-def list_open_tasks(reader: BookReader, scopes: Iterable[str]) -> list[tuple[BookEntry, str]]:
-    """Return the open tasks of some scopes with their texts, ranked; handwritten text is one task a line."""
+def list_open_tasks(reader: BookReader, scopes: Iterable[str], now: str) -> list[tuple[BookEntry, str]]:
+    """Return the open tasks of some scopes with their texts, ranked, without those that are stale by `now`.
+
+    Handwritten text is one task a line.
+    """
     tasks: list[tuple[BookEntry, str]] = []
     for item in rank_entries(item for scope in scopes for item in reader.entries(scope, TASK)):
         if item.entry.source != HAND:
-            if not item.entry.done:
+            if not item.entry.done and not is_stale(item.entry, now):
                 tasks.append((item, item.text))
             continue
         for line in item.text.splitlines():
@@ -156,7 +172,7 @@ def list_open_tasks(reader: BookReader, scopes: Iterable[str]) -> list[tuple[Boo
 
 
 def _parse_origin_path(origin: str | None) -> str:
-    """Return the artifact that a link names, "" for another file; for a transcript its summary, which is shorter."""
+    """Return the artifact that a link names, "" for another file; for a transcript its shorter summary."""
     path = (origin or "").strip("[]").partition("|")[0].partition("#")[0]
     name = naming.parse_path(path)
     if name and name.kind == naming.TRANSCRIPT:

@@ -163,6 +163,11 @@ def read_local_status(documents: Documents) -> dict[str, Any]:
     """Return the part of `read_status` that lies on this machine and needs no store of the workspace."""
     spool, hook_queue = documents.spool, documents.hook_queue
     log = read_or_none(hook_queue.store, hook_protocol.HOOK_LOG)  # a hook never reports a failure to its harness
+    lines = log.data.decode("utf-8", errors="replace").splitlines() if log else []
+
+    def is_recall(line: str) -> bool:
+        return line.partition(" ")[2].startswith(hook_protocol.RECALL_MARK)
+
     return {
         "behind": describe_stale(documents),
         "unfinished": [
@@ -172,12 +177,13 @@ def read_local_status(documents: Documents) -> dict[str, Any]:
         "damaged_jobs": [*spool.list_damaged(), *hook_queue.list_damaged(), *documents.checkpoints.list_damaged()],
         "signals": [_format_event(event) for event in hook_queue.list_pending()],
         "given_up": [_format_event(event) for event in hook_queue.dead_letters()],
-        "hook_failures": log.data.decode("utf-8", errors="replace").splitlines() if log else [],
+        "hook_failures": [line for line in lines if not is_recall(line)],
+        "recall_failures": [line for line in lines if is_recall(line)],
     }
 
 
 def describe_unshown(ws: Workspace) -> str:
-    """Return how many sessions are kept and not shown, and what to type; "" for none, or while the index is away."""
+    """Return how many sessions are kept and not shown, and the remedy; "" for none, or while the index is away."""
     count = 0
     with tolerate_outage(ws):
         count = ws.index.count_unshown_sessions()
@@ -186,7 +192,7 @@ def describe_unshown(ws: Workspace) -> str:
 
 
 def describe_hidden(ws: Workspace, token: str) -> str:
-    """Return that a captured session is kept and not shown, and what to type; "" for any other."""
+    """Return that a captured session is kept and not shown, and the remedy; "" for any other."""
     rows: list[SessionRow] = []
     with tolerate_outage(ws):
         rows = ws.index.list_sessions(None, reference=token, limit=1)
@@ -209,6 +215,8 @@ def read_status(ws: Workspace) -> dict[str, Any]:
         **read_local_status(ws.documents),
         "counters": ws.telemetry.read_counters(),
         "not_learned": ws.telemetry.read_drop_counts(),
+        "recall": ws.telemetry.read_recall_counts(),
+        "recall_off": [kind for kind in ("prompt", "action") if not getattr(ws.settings.recall, kind)],
         "telemetry_was_damaged": ws.telemetry.was_damaged,
         "marks": dict(ws.telemetry.read_marks()),
     }

@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 def build_item(entry: book_reader.BookEntry, text: str) -> MemoryItem:
     """Return the item of an entry with this text, labelled with its kind and day."""
     label = ", ".join(filter(None, (entry.ref.kind, to_date(entry.updated_at))))
-    return MemoryItem(text, entry.entry.trust, label)
+    return MemoryItem(text, entry.entry.trust, label, entry_id=entry.entry.id)
 
 
 def load_curated_items(reader: book_reader.BookReader) -> list[MemoryItem]:

@@ -1,6 +1,7 @@
 """The projects of a workspace: the sessions of a folder, a name or a remote (usefulness: Which project)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from lineage.core.base.project import (
     label_projects,
     normalize_subfolder,
 )
-from lineage.index import SessionRow
+from lineage.index import SessionFilter, SessionRow
 from lineage.index.rows import format_folders
 from lineage.projects import find_subfolder, identify_folder
 from lineage.workspace.paths import expand_home
@@ -65,12 +66,12 @@ class KnownProjects:
         return next(iter(keys)) if len(keys) == 1 and all(map(has_project, keys)) else path
 
     def label_paths(self) -> dict[str, str]:
-        """Return a short name for each path, `owner/name` where two projects share one."""
+        """Return a short name for each path, `owner/name` if two projects share one."""
         labels = label_projects(list(map(self.find_by_path, self._by_path)))
         return {path: labels[self.find_by_path(path)] for path in self._by_path}
 
     def match(self, text: str) -> set[str]:
-        """Return the keys of all projects whose key or path is a text or ends with it, whatever its case."""
+        """Return the keys of all projects with a key or path that is a text or ends with it, in any case."""
         end = text.lower()
         found = [key for key in self._joined if f"/{key}".lower().endswith(f"/{end}")]
         return self.list_equal(text).union(*map(self.list_equal, found))
@@ -105,23 +106,20 @@ def _split_folder(ws: Workspace, folder: str | None) -> tuple[str | None, str]:
 
 
 def list_sessions(
-    ws: Workspace,
-    agent_id: str | None,
-    *,
-    limit: int,
-    project: str | None = None,
-    path: str | None = None,
-    reference: str | None = None,
+    ws: Workspace, agent_id: str | None, *, limit: int, wanted: SessionFilter, reference: str | None = None
 ) -> list[SessionRow]:
-    """Return sessions, newest first, as the index does; `project` is a folder, a name or the end of either.
+    """Return sessions, newest first, as the index does; see `locate_filter`."""
+    return ws.index.list_sessions(agent_id, limit=limit, wanted=locate_filter(ws, wanted), reference=reference)
 
-    `path` is a folder or a path below a project's root: that of sessions that ran there or had files there in calls.
+
+def locate_filter(ws: Workspace, wanted: SessionFilter) -> SessionFilter:
+    """Return the filter with the projects that it means.
+
+    Its `project` is a folder, a name or the end of either, its `path` a folder or a path below a project's root: that
+    of sessions that ran there or had files there in calls.
     """
-    project, path = locate(ws, project, path)
-    keys = match_projects(ws, project) if project else ()
-    return ws.index.list_sessions(
-        agent_id, limit=limit, project=project, project_keys=keys, path=path, reference=reference
-    )
+    project, path = locate(ws, wanted.project, wanted.path)
+    return replace(wanted, project=project, path=path, project_keys=match_projects(ws, project) if project else ())
 
 
 def find_hashed_folder(ws: Workspace, digest: str | None) -> str | None:

@@ -25,6 +25,7 @@ from lineage.workspace.lookup import load_row
 from lineage.workspace.memory_items import build_item, load_curated_items
 from lineage.workspace.projects import KnownProjects
 from lineage.workspace.removed_sessions import drop_removed_sessions
+from lineage.workspace.session_notes import publish_all_notes, publish_session_notes
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _MAX_ATTEMPTS = 20  # renders under lost leases; each time another process took over
@@ -58,13 +59,13 @@ class Publication(AbstractContextManager["Publication"]):
         self._waiter = waiter
         self._leases = ExitStack()
         self.removed: Set[str] = frozenset()
+        self.dropped = False
 
     def __enter__(self) -> "Publication":
         self._acquire_lease(self._waiter)
         try:
             self.removed = self._ws.documents.tombstones.list_tokens()
-            if self.removed:
-                drop_removed_sessions(self._ws, self.removed)
+            self.dropped = bool(self.removed) and drop_removed_sessions(self._ws, self.removed) > 0
         except BaseException:  # __exit__ does not run after a failed __enter__
             self._leases.close()
             raise
@@ -94,7 +95,7 @@ class Publication(AbstractContextManager["Publication"]):
 
 
 def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callable[[], Sequence[ArtifactRow]]) -> None:
-    """Write MEMORY.md with the capture, then commit its rows. The caller holds the session's lock.
+    """Write MEMORY.md with the capture, commit its rows, then write its notes. The caller holds the session's lock.
 
     One render serves all captures that wait for it: a process that has to wait for the lease queues its capture and
     returns as soon as another process has published it. `build_rows` reads the capture's files.
@@ -116,15 +117,18 @@ def index_and_publish(ws: Workspace, capture: QueuedCapture, build_rows: Callabl
             with ws.index.upsert_in_transaction([*chain.from_iterable(rows.values()), *build_rows()]):
                 publication.publish()
             queue.mark_done({*rows, *tickets})
+        queue.notify()
+        if publication.dropped:
+            publish_all_notes(ws)
     except LeaseUnneeded:  # another process has published it
-        return
-    queue.notify()
+        pass
+    publish_session_notes(ws, capture.token)
 
 
 def _load_waiting_rows(
     ws: Workspace, others: Mapping[int, QueuedCapture], removed: Set[str]
 ) -> dict[int, list[ArtifactRow]]:
-    """Return the rows of waiting captures by ticket, without damaged ones, which their own process reports."""
+    """Return the rows of waiting captures by ticket, without damaged ones: their own process reports these."""
     paths = {ticket: () if other.token in removed else other.paths for ticket, other in others.items()}
     distinct = sorted(set(chain.from_iterable(paths.values())))
     loaded = map_concurrently(ws.documents.store, partial(_load_row_or_error, ws), distinct)
@@ -153,9 +157,10 @@ def render_agent_memory(ws: Workspace, agent_id: str, ledger: Ledger) -> MemoryD
 
 
 def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) -> MemoryHead:
-    """Return what is curated, the user's rules in force and open tasks: global, the agent's, of active projects."""
+    """Return the curated entries, the user's rules in force and open tasks: global, the agent's, of active projects."""
     reader = BookReader(ws, agent_id)
     active = list_active_projects(tallies)
+    newest = max((tally.day for tally in tallies), default="")  # not the clock: the same state makes the same bytes
     known, book_folders = KnownProjects(ws, ws.index.list_projects()), BookFolders(ws)
 
     def resolve(path: str) -> str | None:
@@ -175,7 +180,7 @@ def _load_head(ws: Workspace, agent_id: str, tallies: Sequence[ProjectTally]) ->
             if not _HEADING.match(item.text)
         ],
         [_build_item(entry, entry.text) for entry in entries if entry.entry.trust == USER_STATED],
-        [_build_item(entry, text) for entry, text in list_open_tasks(reader, scopes)],
+        [_build_item(entry, text) for entry, text in list_open_tasks(reader, scopes, newest)],
     )
 
 
@@ -185,12 +190,16 @@ def _build_item(entry: BookEntry, text: str) -> MemoryItem:
 
 
 def publish_all(ws: Workspace) -> list[PublishResult]:
-    """Publish MEMORY.md of every agent in the index or with a MEMORY.md already, then the archive's notes."""
-    return publish_agents(ws, {*ws.index.list_agents(), *list_published_agents(ws), DEFAULT_AGENT})
+    """Publish MEMORY.md of every agent in the index or with a MEMORY.md already, then all notes."""
+    return publish_agents(ws, _list_agents(ws))
+
+
+def _list_agents(ws: Workspace) -> set[str]:
+    return {*ws.index.list_agents(), *list_published_agents(ws), DEFAULT_AGENT}
 
 
 def publish_agents(ws: Workspace, agents: Iterable[str]) -> list[PublishResult]:
-    """Publish MEMORY.md of the agents, then the archive's notes."""
+    """Publish MEMORY.md of the agents, then all notes."""
     results = []
     for agent in sorted(agents):
         with Publication(ws, agent) as publication:
@@ -198,13 +207,16 @@ def publish_agents(ws: Workspace, agents: Iterable[str]) -> list[PublishResult]:
         future = ws.index.count_future_captures(agent, Window.from_end(ws.now))
         results.append(PublishResult(agent, written, document.row_count, document.window_count, future))
     publish_archive_notes(ws)
+    publish_all_notes(ws)
     return results
 
 
 def publish_or_mark_stale(ws: Workspace) -> None:
-    """Publish after a change of books; mark the index stale if it is unavailable."""
+    """Publish MEMORY.md after a change of books; mark the index stale if it is unavailable."""
     with tolerate_outage(ws, mark_stale=True):
-        publish_all(ws)
+        for agent in sorted(_list_agents(ws)):
+            with Publication(ws, agent) as publication:
+                publication.publish()
 
 
 def list_published_agents(ws: Workspace) -> set[str]:

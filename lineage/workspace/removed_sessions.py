@@ -1,11 +1,14 @@
 """Sessions that other machines removed: with the tombstone their rows and vectors go here (format: Removal)."""
 
 from collections.abc import Collection
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
+from lineage.core.base import naming
+from lineage.errors import FormatError
 from lineage.index import vector_search
 from lineage.index.vectors import VectorsLost
 from lineage.store import BusyError, commit, read_or_none
+from lineage.workspace.lookup import load_row
 from lineage.workspace.workspace import Workspace
 
 _LOCK = "forgetting"
@@ -23,6 +26,7 @@ def drop_removed_sessions(ws: Workspace, removed: Collection[str]) -> int:
         tokens = sorted(ws.index.find_indexed_tokens(removed))  # asked again: another process may have dropped some
         for token in tokens:
             ws.documents.checkpoints.discard(token)
+            ws.documents.recall_log.forget([token], ws.index.find_entries_of_session(token))
         dropped = sum(ws.telemetry.forget(token) + ws.index.delete_session(token) for token in tokens)
         scrub_databases(ws)
         private.delete(_SCRUB_PENDING)
@@ -75,3 +79,17 @@ def scrub_vectors(ws: Workspace) -> None:
             ws.vectors.scrub()
         except VectorsLost:
             return  # the file began anew: nothing of it is left to scrub
+
+
+def unlink_session(ws: Workspace, token: str) -> None:
+    """Take a session out of the manifests of others: of its parent, and of those that it came before."""
+    for entry in ws.documents.store.list(naming.MEMORY):
+        name = naming.parse_path(entry.key)
+        if name is None or name.kind != naming.MANIFEST or name.token == token:
+            continue
+        blob = read_or_none(ws.documents.store, entry.key)
+        with suppress(FormatError):  # a damaged one: `verify` reports it
+            if blob and token.encode() in blob.data:
+                ws.documents.manifests.unlink(name.stem, token, ws.new_id(), ws.now)
+                row = load_row(ws.documents.store, entry.key)
+                ws.index.upsert([row[0]] if row else [])

@@ -6,7 +6,7 @@ A case yields one pair, or several that run in the same rounds. Its name, or a p
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from benchmarks import capturing, importing, reindexing, rendering, searching, starting, watching, writing
+from benchmarks import capturing, importing, recalling, reindexing, rendering, searching, starting, watching, writing
 from benchmarks.corpus import Corpus
 from benchmarks.pairing import Pair
 
@@ -27,6 +27,8 @@ CASES: Mapping[str, Case] = {
     "render-outside": rendering.more_outside,
     "search": searching.workspace,
     "search-passages": searching.passages,
+    "hook-prompt": recalling.at_prompt,
+    "hook-action": recalling.at_action,
     "reindex-unchanged": reindexing.unchanged,
     "import": importing.history,
     "watch": watching.burst,
@@ -47,7 +49,7 @@ ONCE = frozenset({"help", "hook", "hook-worker", LARGE})
 GROWTH = frozenset({"growth-render", "growth-hook", "growth-session-end"})
 """Measured on every corpus but the first."""
 
-KEEPING = frozenset({"render-growth", "render-outside", "search-passages", "import"})
+KEEPING = frozenset({"render-growth", "render-outside", "search-passages", "hook-prompt", "hook-action", "import"})
 """Measured on something that is made beside the corpora and kept as they are."""
 
 LAST = frozenset({"writers-8", "writers-32"})

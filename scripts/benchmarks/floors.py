@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.plain_capture import read
 from lineage.core.capture.ledger import LedgerEntry
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.index import schema
 from lineage.index.rows import COLUMNS
 

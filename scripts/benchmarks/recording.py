@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.corpus import Corpus
 from lineage.app.locations import STATE_FOLDER
 from lineage.core.base import naming
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.documents import Documents
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.store import Blob, BlobStream, Data, LocalStore, iter_chunks

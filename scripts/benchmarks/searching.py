@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -13,9 +13,8 @@ from benchmarks.pairing import Pair
 from benchmarks.rivals import Tantivy
 from benchmarks.rows import passage_rows
 from benchmarks.words import Prose
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.index import SqliteIndex, build_match_expression
-from lineage.index.privacy_sql import register_privacy_function
 from lineage.pipeline.search.search import search
 from lineage.workspace.workspace import Workspace
 
@@ -49,10 +48,8 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
     """One contest over as many passages as the corpus has artifacts."""
     asked = questions(_QUESTIONS)
     count = corpus.artifacts
-    sessions = max(1, count // _A_SESSION)
     expressions = [build_match_expression(question) or "" for question in asked]
-    rows = partial(passage_rows, _AT, sessions, _A_SESSION, SEED)
-    with kept_index(f"passages-{count}", rows) as index, closing(_read_only(index.path)) as connection:
+    with opened_passages(count) as index, closing(_read_only(index.path)) as connection:
         subject = partial(_ask, index, asked)
         what = f"search of {count:,} passages, {len(asked)} questions of 3 to 8 words, against"
         own = partial(_replayed, connection, _statements(index, asked))
@@ -74,6 +71,11 @@ def passages(corpus: Corpus) -> Iterator[list[Pair]]:
                     Pair(row="search-tantivy", what=f"{what} tantivy {rival.version}", floor=floor, subject=subject)
                 )
             yield pairs
+
+
+def opened_passages(count: int) -> AbstractContextManager[SqliteIndex]:
+    """An index of so many passages, kept for the day."""
+    return kept_index(f"passages-{count}", partial(passage_rows, _AT, max(1, count // _A_SESSION), _A_SESSION, SEED))
 
 
 def questions(count: int) -> list[str]:
@@ -144,6 +146,4 @@ def _replayed(connection: sqlite3.Connection, statements: Sequence[str]) -> None
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    register_privacy_function(connection)
-    return connection
+    return sqlite3.connect(f"file:{path}?mode=ro", uri=True)

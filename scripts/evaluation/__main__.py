@@ -5,25 +5,31 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from evaluation import among, extraction, halves, material, report
+from evaluation import among, extraction, halves, material, recall, report, synopses
+from evaluation.fitting import fit_folders
 from evaluation.labelled import read_labelled
 from evaluation.material import Material
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.harness import ADAPTERS
 from lineage.pipeline.search.search import MODES
 
+_FIT = "fit on labelled folders what is learned; without PATH the floor of recall, on half of these prompts"
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     options = parser.parse_args(arguments)
-    if options.labels:
-        for line in extraction.lines(list(read_labelled(options.labels))):
-            print(line, flush=True)
+    labelled = [path for path in options.fit or () if path]
+    if options.labels or labelled:
+        print_learned(options.labels or labelled[0], labelled)
+        return
+    if bool(options.questions or options.prompts) != bool(options.sessions):
+        parser.error("--sessions goes with --questions or --prompts")
+    if options.recall or options.fit:
+        print_recall(options)
         return
     if (options.among or 0) < 0 or (options.text and not options.among):
         parser.error("--among takes a number above zero, and --text goes with it")
-    if bool(options.questions) != bool(options.sessions):
-        parser.error("--questions and --sessions go together")
     if options.index:
         os.environ[INDEX_VARIABLE] = options.index
     sets = list(_sets(options)) or [material.coding(), material.tools()]
@@ -43,6 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(line, flush=True)
 
 
+def print_learned(measured: Path, fitted: Sequence[Path]) -> None:
+    """Print what is learned and told of labelled sessions; of what was fitted, by weights of other authors."""
+    by_author = fit_folders(fitted).by_author if fitted else {}
+    told_by = synopses.fit_and_write([one for path in fitted for one in read_labelled(path)]) if fitted else {}
+    sessions = list(read_labelled(measured))
+    for line in (*extraction.lines(sessions, by_author), *synopses.lines(sessions, told_by)):
+        print(line, flush=True)
+
+
+def print_recall(options: argparse.Namespace) -> None:
+    """The tables of our prompts, and of those of a file; with `--fit` the floor is fitted before."""
+    ours: tuple[None, None] = (None, None)
+    sets: list[tuple[Path, Material] | tuple[None, None]] = [ours]
+    if options.prompts:
+        others = Material(options.prompts.stem, history=(options.sessions, options.harness))
+        sets.append((options.prompts, others))
+    for line in recall.fit(sets) if options.fit else ():
+        print(line, flush=True)
+    for line in recall.tables(sets):
+        print(line, flush=True)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scripts/eval", description="How well search finds: our own sets, or those.")
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="a data set in LoCoMo's format")
@@ -58,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--text", type=Path, metavar="DIR", help="whose files that is; else words of the set, drawn")
     parser.add_argument("--mode", action="append", choices=MODES, default=[], help="and this one, by the local model")
     parser.add_argument("--labels", type=Path, metavar="PATH", help="measure what is learned of labelled sessions")
+    parser.add_argument("--recall", action="store_true", help="measure instead what is given at prompts")
+    parser.add_argument("--prompts", type=Path, metavar="FILE", help="and at those of a file, over --sessions")
+    parser.add_argument("--fit", type=Path, action="append", nargs="?", metavar="PATH", help=_FIT)
     parser.add_argument("--model", type=Path, metavar="DIR", help="its folder; else the packaged one")
     return parser
 

@@ -21,6 +21,7 @@ from evaluation.material import Material, Question
 from evaluation.measures import Measures, judge, measure, p95
 from evaluation.rankers import MOST, Lineage, Text, captured, first_sessions, read_texts, unpruned
 from lineage.core.search import passages
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.passages import Passage
 from lineage.errors import InvalidInput
 from lineage.index import ArtifactRow, SqliteIndex, build_match_expression
@@ -35,7 +36,7 @@ _LENGTHS = ((3, 8), (5, 12))
 _SUFFIXES = {".md", ".rst", ".txt", ".py"}
 _BARE = f"""
     with found as (select rowid as id, rank from search where search match ? order by rank limit {MOST})
-    select a.session_id from found join artifacts a on a.id = found.id / {passages.MAX_PASSAGES} where found.id > 0
+    select a.session_id from found join artifacts a on a.id = found.id / {MAX_PASSAGES} where found.id > 0
     order by found.rank
 """
 _HEAD = """

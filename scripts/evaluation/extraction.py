@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from evaluation import previous
 from evaluation.labelled import LabelledSession, is_same
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
-from lineage.extraction.candidates import KINDS, Candidate, extract_candidates
-from lineage.extraction.cues import TASK
+from lineage.extraction.candidates import KINDS, TASK, Candidate, extract_candidates
+from lineage.extraction.features import MAX_SENTENCE_LENGTH
+from lineage.extraction.scoring import Weights
+from lineage.extraction.sentences import split_sentences
 
 _HEAD = """| kept | entries in force | right | traps | waiting | right | user's found | agent's found | tasks found |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
@@ -15,12 +18,21 @@ _CONTEXT = CandidateContext("aaaaaaaaaaaaaaaa", project="labelled")
 _SURE = 2  # the weight of a label that has to be found
 
 
-def lines(sessions: Sequence[LabelledSession]) -> Iterator[str]:
-    """Yield the table: what is admitted of all, and by speaker and kind."""
+def lines(
+    sessions: Sequence[LabelledSession], by_author: Mapping[str, Mapping[str, Weights]] | None = None
+) -> Iterator[str]:
+    """Yield the table: what is kept today, of all and by speaker and kind, by the rules before, and of every cue.
+
+    `by_author` are the weights for each author's sessions, the packaged ones for others.
+    """
     yield from _HEAD.splitlines()
-    kept = [(session, list(keep(session))) for session in sessions]
+    kept = [(session, list(keep(session, (by_author or {}).get(session.author)))) for session in sessions]
     for name, role, kind in _slices():
         yield _line(name, sum((count(*one, role, kind) for one in kept), Counter[str]()))
+    before = (count(session, list(previous.keep(session.turns))) for session in sessions)
+    yield _line("by the rules before", sum(before, Counter[str]()))
+    cues = (count(session, list(keep_cues(session))) for session in sessions)
+    yield _line("every sentence with a cue", sum(cues, Counter[str]()))
 
 
 def _slices() -> Iterator[tuple[str, str, str]]:
@@ -29,12 +41,22 @@ def _slices() -> Iterator[tuple[str, str, str]]:
     yield from ((f"{role}'s {kind}s", role, kind) for role in (USER, ASSISTANT) for kind in KINDS)
 
 
-def keep(session: LabelledSession) -> Iterator[tuple[Candidate, bool]]:
+def keep(session: LabelledSession, weights: Mapping[str, Weights] | None = None) -> Iterator[tuple[Candidate, bool]]:
     """Yield what is admitted to books of more than the session itself, and whether it waits."""
-    for candidate in extract_candidates(session.turns):
+    for candidate in extract_candidates(session.turns, weights=weights):
         admission = admit(candidate, _CONTEXT)
         if isinstance(admission, Admission) and not admission.scope.startswith("session/"):
             yield candidate, admission.pending
+
+
+def keep_cues(session: LabelledSession) -> Iterator[tuple[Candidate, bool]]:
+    """Yield every sentence with a cue of a kind."""
+    for turn in session.turns:
+        speaks = turn.role in (USER, ASSISTANT) and not turn.thinking
+        for sentence in split_sentences(turn.text, MAX_SENTENCE_LENGTH) if speaks else ():
+            kind, _ = previous.classify(sentence, turn.role)
+            if kind:
+                yield Candidate(kind, sentence.text, turn.role, turn.id), False
 
 
 def count(

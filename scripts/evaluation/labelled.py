@@ -1,7 +1,8 @@
 """Labelled sessions: what should be kept of each, and what looks like it, by careful reading.
 
 A folder holds `labels.jsonl` (or `*.labels.jsonl`), a line for each session, and its turns: `turns/ID.json`, a list of
-turns with role, text, name and input, or `sessions/ID.jsonl` of Claude Code, which may be packed (`.gz`).
+turns with role, text, name and input, or `sessions/ID.jsonl` of Claude Code, which may be packed (`.gz`). A line that
+has `judged` labels these sentences alone.
 
 `statements.txt` is this project's own set, in seven languages: a session begins with `==` (id, language), turns with
 `U:`, `A:` and `T tool input`; braces hold a statement with its kind, or a trap.
@@ -13,7 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,16 @@ _MARKED = re.compile(r"\{(\w+):([^{}]*)\}")
 _SPEAKERS = {"U": USER, "A": ASSISTANT}
 OWN = Path(__file__).with_name("statements.txt")
 STATEMENTS, TRAPS = "statements", "traps"
+TOLD = ("ask", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSession:
-    """A session with its author, and its labels: statements with kind, speaker, quote and weight, and traps."""
+    """A session with its author, and its labels: statements with kind, speaker, quote and weight, and traps.
+
+    `judged` are the only sentences that somebody read, where not the whole session was. `told` are the quotes of what
+    was asked ("ask") and achieved ("outcome").
+    """
 
     name: str
     author: str
@@ -40,6 +46,8 @@ class LabelledSession:
     turns: Sequence[Turn]
     statements: Sequence[Mapping[str, Any]]
     traps: Sequence[Mapping[str, Any]]
+    judged: frozenset[str] = frozenset()
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_labelled(folder: Path) -> Iterator[LabelledSession]:
@@ -59,8 +67,9 @@ def read_labelled(folder: Path) -> Iterator[LabelledSession]:
         author = label.get("author") or _guess_author(turns)
         language = label.get("language", "en")
         yield LabelledSession(
-            label["session"], author, language, turns, label.get(STATEMENTS, ()), label.get(TRAPS, ())
-        )
+            label["session"], author, language, turns, label.get(STATEMENTS, ()), label.get(TRAPS, ()),
+            frozenset(label.get("judged", ())), {kind: label[kind]["quote"] for kind in TOLD if label.get(kind)},
+        )  # fmt: skip
 
 
 def _parse_session(text: str) -> LabelledSession:

@@ -23,7 +23,7 @@ from lineage.app.workspace import open_workspace
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.capture.request import SESSION_END, parse_request
 from lineage.core.search import language
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.query import parse_query
 from lineage.core.search.segmentation import remove_separators, segment
 from lineage.errors import LineageError

@@ -21,7 +21,7 @@ from lineage.core.base import naming
 from lineage.core.capture.ledger import LedgerEntry, Window, build_entries, build_head, build_ledger, is_visible
 from lineage.core.format.documents import Artifact
 from lineage.errors import WorkspaceError
-from lineage.index import SNIPPET_MARKS, ArtifactRow, Index, IndexedFile, build_row
+from lineage.index import SNIPPET_MARKS, ArtifactRow, Index, IndexedFile, SessionFilter, build_row
 from tests.support.artifacts import AT, make_artifact, make_identity
 from tests.support.indexes import open_emptied_index, open_index
 
@@ -308,15 +308,15 @@ def test_a_session_is_found_by_a_prefix_of_its_id_key_or_token(index: Index) -> 
 def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index) -> None:
     index.upsert([manifest_row("s-1", project="/home/ada/de_mo"), manifest_row("s-2", project="/home/ada/deXmo")])
     for project in ("/home/ada/de_mo", "de_mo", "ada/de_mo"):
-        assert [s.session_id for s in index.list_sessions(None, project=project)] == ["s-1"]
+        assert [s.session_id for s in index.list_sessions(None, wanted=SessionFilter(project=project))] == ["s-1"]
     for project in ("mo", "%", "/home/ada", "\udcff"):
-        assert index.list_sessions(None, project=project) == []
+        assert index.list_sessions(None, wanted=SessionFilter(project=project)) == []
 
 
 def test_text_of_any_characters_comes_back_as_it_was(index: Index) -> None:
     text = "a\0b \x02 % ' \\ \U0001f600"
     index.upsert([manifest_row("s-1", title=text, ask=text, project=text)])
-    (session,) = index.list_sessions(None, project=text)
+    (session,) = index.list_sessions(None, wanted=SessionFilter(project=text))
     assert (session.ask, session.project, session.title) == (text, text, text)
 
 
@@ -401,7 +401,7 @@ def test_a_query_without_a_useful_word_finds_nothing(index: Index, query: str) -
 @given(st.one_of(st.text(), st.binary().map(lambda data: data.decode("utf-8", "surrogateescape"))))
 def test_no_query_of_any_bytes_is_an_error(shared: Index, query: str) -> None:
     assert isinstance(shared.search(query, None, limit=3), list)
-    assert isinstance(shared.list_sessions(None, reference=query, project=query), list)
+    assert isinstance(shared.list_sessions(None, reference=query, wanted=SessionFilter(project=query)), list)
 
 
 @given(st.text(alphabet="\"*()^:-+ANDORNEAT{},_'\\ apples", max_size=40))

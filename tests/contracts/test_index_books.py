@@ -69,12 +69,14 @@ def found(index: Index, query: str, agent: str | None = None) -> list[str]:
 
 def test_an_entry_s_row_says_what_the_entry_says(index: Index) -> None:
     one = said("Split lines on newline only.", heading="Lines", tags=("csv",), origin=FROM, source=ASSISTANT_TURN)
+    one = one._replace(about=("file:read.py", "error:KeyError"))
     index.index_books([files(use=book(one))])
     (row,) = index.load_entries(SCOPE, KIND)
     assert (row.path, row.id, row.scope, row.kind, row.shelf) == (
         BookRef(SCOPE, KIND).path, one.id, SCOPE, KIND, "",
     )  # fmt: skip
     assert (row.at, row.source, row.trust, row.origin, row.tags) == (AT, ASSISTANT_TURN, DERIVED, FROM, ("csv",))
+    assert row.about == ("file:read.py", "error:KeyError")
     assert (row.title, row.text, row.origin_token, row.owner) == ("Lines", "Split lines on newline only.", TOKEN, "")
     assert (row.standing, row.hidden, row.done, row.pinned) == (True, False, None, False)
     for query in ("lines", "newline", "csv"):
@@ -200,7 +202,9 @@ def test_a_session_that_is_forgotten_takes_along_what_it_said(index: Index) -> N
     scope = f"session/{TOKEN}"
     own = book(make_entry(scope, "note", "apples"), scope=scope, kind="note")
     index.index_books([files(use=own), files(use=book(said("apples", origin=FROM), said("pears")))])
+    assert len(index.find_entries_of_session(TOKEN)) == 1 and index.find_entries_of_session("x") == []
     assert index.delete_session(TOKEN) == 2
+    assert index.find_entries_of_session(TOKEN) == []
     assert [row.text for row in (*index.load_entries(scope, "note"), *index.load_entries(SCOPE, KIND))] == ["pears"]
     assert index.find_books_of_sessions([TOKEN]) == []
     assert [known.path for known in index.iter_book_files()] == [BookRef(SCOPE, KIND).path]

@@ -224,4 +224,4 @@ def test_a_search_is_a_few_statements(engine: str, index: Index) -> None:
     statements: list[str] = []
     with index.trace_statements(statements.append):
         index.search("apples pears", None, limit=10)
-    assert len(statements) == {SQLITE: 3 + 2 * 10, POSTGRES: 6}[engine]
+    assert len(statements) == {SQLITE: 4 + 10, POSTGRES: 6}[engine]

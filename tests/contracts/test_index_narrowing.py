@@ -17,8 +17,9 @@ from lineage.core.books.entry import TASK
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.turns import Turn
+from lineage.core.search.words import quote
 from lineage.index import BookFile, BookFiles, Index, RecallQuery
-from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_choosing_expression, quote
+from lineage.index.fts_query import UBIQUITOUS, Ranking, Term, build_choosing_expression
 from lineage.index.postgres.text_search import PostgresTextSearch
 from lineage.index.text_search import SqliteTextSearch
 from tests.contracts.test_index_books import book, files

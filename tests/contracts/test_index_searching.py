@@ -180,7 +180,7 @@ def test_sessions_are_recalled_newest_first_each_by_its_newest_capture(index: In
     newest = make_artifact(session="a", at=LATEST)
     assert found.sessions[0] == RecalledSession(
         "a", newest.identity.token, "/home/ada/demo", LATEST, newest.memory_sentence, newest.path, newest.manifest_path,
-        "~/demo",
+        "~/demo", "", "", "",
     )  # fmt: skip
     assert [session.session_id for session in recall(index, max_sessions=1).sessions] == ["a"]
     assert recall(index, max_sessions=0).sessions == ()

@@ -1,7 +1,9 @@
 """A model that follows a script in the prompt, spoken to by four protocols over loopback HTTP.
 
-It keeps nothing between requests: what it answers follows from the last text that a person typed. `RUN(command)` asks
-for the harness's own shell, `CALL(tool key=value)` for a tool of lineage by the end of its name, once it is there.
+It keeps nothing between requests: what it answers follows from the last text that a person typed, or, where lineage
+asks about a session's record, from the file `record-script` beside the requests. `RUN(command)` asks for the harness's
+own shell, `CALL(tool key=value)` or `CALL(tool {json})` for a tool of lineage by the end of its name, once it is there,
+and `FORCE(tool {json})` for a tool whether or not there is such a one.
 `SAY(text)` is answered with that text, `SHOUT(text)` with it in capitals, also after a tool's result; `FILL(n)` puts n
 words before it, and `HANG()` is never answered. Every request is appended to a file as a line of JSON before it is
 answered. It imports the standard library alone: it runs in the network namespace of the harness, by whichever Python is
@@ -20,6 +22,7 @@ from typing import Any
 
 LINEAGE_BLOCK = re.compile(r"(?:<|&lt;)lineage-context(?:>|&gt;).*?(?:<|&lt;)/lineage-context(?:>|&gt;)", re.DOTALL)
 OPENCLAW_BLOCK = re.compile(r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>", re.DOTALL)
+RECORD = re.compile(r"<record-[0-9a-f]{12}>")  # how lineage opens what it asks about
 SHELLS = ("Bash", "bash", "shell", "exec", "exec_command", "shell_command", "run_shell_command", "local_shell")
 PAUSE, MAX_PAUSES = "timeout 1 tail -f /dev/null; echo waited", 30
 SUMMARY = re.compile(r"summar|compact|compress|handoff|state_snapshot|checkpoint", re.IGNORECASE)
@@ -135,8 +138,8 @@ def _fill_shell(schema: dict[str, Any], command: str) -> dict[str, Any]:
     return arguments
 
 
-def answer(asked: Asked) -> Answer:
-    """Return what the script in the last words of a person asks for.
+def answer(asked: Asked, record_script: str = "") -> Answer:
+    """Return what the script in the last words of a person asks for, `record_script` for words that hold a record.
 
     >>> answer(Asked([Message("user", "SAY(All is well.)")], {})).text
     'All is well.'
@@ -148,10 +151,11 @@ def answer(asked: Asked) -> Answer:
         for n, message in enumerate(asked.messages)
         if message.kind == "user"
     ]
+    spoken = [(n, record_script if RECORD.search(text) else text) for n, text in spoken]
     if spoken and SUMMARY.search(spoken[-1][1]) and not re.search(r"\b(SAY|SHOUT|HANG)\([^)]*\)\W*$", spoken[-1][1]):
         tag = "state_snapshot" if "<state_snapshot>" in spoken[-1][1] else "summary"
         return Answer(f"<{tag}>\nThe summary of the scripted model.\n</{tag}>")
-    scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|SAY|SHOUT|HANG)\(", text)]
+    scripted = [(n, text) for n, text in spoken if re.search(r"\b(?:RUN|CALL|FORCE|SAY|SHOUT|HANG)\(", text)]
     if not scripted:
         return Answer("Nothing was asked.")
     place, text = scripted[-1]
@@ -168,16 +172,23 @@ def _answer_with_call(asked: Asked, place: int, text: str) -> Answer | None:
     behind = asked.messages[place:]
     pauses = sum(message.kind == "call" and PAUSE in message.text for message in behind)
     done = sum(message.kind == "result" for message in behind) - pauses
-    calls = re.findall(r"\b(RUN|CALL)\(([^)]*)\)", text)
-    if done >= len(calls) or not asked.tools:
+    calls = re.findall(r"\b(RUN|CALL|FORCE)\(([^)]*)\)", text)
+    if done >= len(calls):
         return None
     word, what = calls[done]
+    if word != "RUN":
+        what = what.replace('\\"', '"')  # OpenCode escapes the quotes of an argument
+    if word == "FORCE":
+        name, _, arguments = what.partition(" ")
+        return Answer("", name, json.loads(arguments))
+    if not asked.tools:
+        return None
     shell = next((name for name in SHELLS if name in asked.tools), "")
     if word == "CALL":
         name, _, argument = what.partition(" ")
         key, _, value = argument.partition("=")
         if found := next((tool for tool in sorted(asked.tools) if "lineage" in tool and tool.endswith(name)), ""):
-            return Answer("", found, {key: value} if key else {})
+            return Answer("", found, json.loads(argument) if argument[:1] == "{" else {key: value} if key else {})
         if pauses >= MAX_PAUSES:
             return Answer(f"There is no tool {name}.")
         what = f"{PAUSE} {pauses}"  # some harnesses ask before they know a server's tools; no pause is like the other
@@ -351,7 +362,8 @@ class _Handler(BaseHTTPRequestHandler):
         for pattern, read, write in PROTOCOLS:
             if pattern.search(path):
                 body["stream"] = body.get("stream") or "streamGenerate" in path
-                said = answer(read(body))
+                script = self.requests.with_name("record-script")
+                said = answer(read(body), script.read_text(encoding="utf-8") if script.exists() else "")
                 if said.hangs:
                     self.rfile.read(1)  # until whoever asked goes away
                     self.close_connection = True

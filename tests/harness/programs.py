@@ -22,11 +22,6 @@ def merge(path: Path, more: dict[str, Any]) -> None:
     write(path, {**(json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}), **more})
 
 
-def mcp_server(sandbox: Sandbox) -> dict[str, Any]:
-    """Return the entry of lineage's server in the shape that most harnesses share."""
-    return {"command": "lineage", "args": ["--workspace", str(sandbox.home / "vault"), "mcp"]}
-
-
 @dataclass(frozen=True)
 class Program:
     """A harness program.
@@ -36,8 +31,8 @@ class Program:
     `terminal` starts it at a terminal, `ready` is what it shows there when it takes input, `leave` the line that ends
     it, `compact` the one that makes it compact and `compacted` what it shows then; `described` is what it shows under a
     command once it knows it. `service` starts what the terminal's sessions run in, and `serving` is what that shows
-    then. `impossible` names the cells that the program can't hold, with the reason; `unseen` those that haven't been
-    seen to hold yet.
+    then. `write` is the tool that writes a file, with its arguments. `impossible` names the cells that the program
+    can't hold, with the reason; `unseen` those that haven't been seen to hold yet.
     """
 
     name: str
@@ -45,7 +40,6 @@ class Program:
     prompt: Sequence[str]
     resume: Sequence[str]
     configure: Callable[[Sandbox], None]
-    connect: Callable[[Sandbox], None] | None = None
     variables: dict[str, str] = field(default_factory=dict)
     terminal: Sequence[str] = ()
     ready: str = ""
@@ -59,6 +53,7 @@ class Program:
     serving: str = ""
     impossible: dict[str, str] = field(default_factory=dict)
     unseen: Sequence[str] = ()
+    write: tuple[str, dict[str, str]] = ("write_file", {"file_path": "{path}", "content": "low"})
 
     @property
     def another(self) -> Sequence[str]:
@@ -83,11 +78,6 @@ def _claude_code(sandbox: Sandbox) -> None:
         sandbox.home / ".claude.json",
         {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": approved, "projects": trusted},
     )
-
-
-def _connect_claude_code(sandbox: Sandbox) -> None:
-    server = mcp_server(sandbox)
-    sandbox.run("claude", "mcp", "add", "--scope", "user", "lineage", "--", server["command"], *server["args"])
 
 
 def _codex(sandbox: Sandbox) -> None:
@@ -127,12 +117,6 @@ def _approve_codex(sandbox: Sandbox) -> None:
     sandbox.end(("codex",))
 
 
-def _connect_codex(sandbox: Sandbox) -> None:
-    path, server = sandbox.home / ".codex" / "config.toml", mcp_server(sandbox)
-    table = f'[mcp_servers.lineage]\ncommand = "lineage"\nargs = {json.dumps(server["args"])}\nrequired = true\n'
-    write(path, path.read_text(encoding="utf-8") + "\n" + table)
-
-
 def _gemini_settings(kind: str) -> dict[str, Any]:
     return {
         "security": {"auth": {"selectedType": kind}},
@@ -146,19 +130,11 @@ def _gemini(sandbox: Sandbox) -> None:
     write(sandbox.home / ".gemini" / "settings.json", _gemini_settings("gemini-api-key"))
 
 
-def _connect_gemini(sandbox: Sandbox) -> None:
-    merge(sandbox.home / ".gemini" / "settings.json", {"mcpServers": {"lineage": mcp_server(sandbox)}})
-
-
 def _qwen(sandbox: Sandbox) -> None:
     shown = {
         "tools": {"toolSearch": {"enabled": False}}
     }  # else MCP's tools are in no request until they are looked for
     write(sandbox.home / ".qwen" / "settings.json", {**_gemini_settings("openai"), **shown})
-
-
-def _connect_qwen(sandbox: Sandbox) -> None:
-    merge(sandbox.home / ".qwen" / "settings.json", {"mcpServers": {"lineage": mcp_server(sandbox)}})
 
 
 def _opencode(sandbox: Sandbox) -> None:
@@ -179,12 +155,6 @@ def _opencode(sandbox: Sandbox) -> None:
     )
 
 
-def _connect_opencode(sandbox: Sandbox) -> None:
-    server = mcp_server(sandbox)
-    entry = {"type": "local", "command": [server["command"], *server["args"]], "enabled": True}
-    merge(sandbox.home / ".config" / "opencode" / "opencode.json", {"mcp": {"lineage": entry}})
-
-
 def _pi(sandbox: Sandbox) -> None:
     folder = sandbox.home / ".pi" / "agent"
     provider = {"baseUrl": f"http://127.0.0.1:{sandbox.port}/v1", "api": "openai-completions", "apiKey": "dummy"}
@@ -197,11 +167,6 @@ def _pi(sandbox: Sandbox) -> None:
 
 def _copilot(sandbox: Sandbox) -> None:
     write(sandbox.home / ".copilot" / "config.json", {"trusted_folders": [str(sandbox.project)]})
-
-
-def _connect_copilot(sandbox: Sandbox) -> None:
-    entry = {"type": "local", **mcp_server(sandbox), "tools": ["*"]}
-    write(sandbox.home / ".copilot" / "mcp-config.json", {"mcpServers": {"lineage": entry}})
 
 
 def _openclaw(sandbox: Sandbox) -> None:
@@ -218,10 +183,6 @@ def _openclaw(sandbox: Sandbox) -> None:
             "tools": {"toolSearch": {"enabled": False}},
         },
     )
-
-
-def _connect_openclaw(sandbox: Sandbox) -> None:
-    merge(sandbox.home / ".openclaw" / "openclaw.json", {"mcp": {"servers": {"lineage": mcp_server(sandbox)}}})
 
 
 _ANTHROPIC = {
@@ -267,10 +228,10 @@ PROGRAMS_BY_NAME = {
             ("-p", "{prompt}"),
             ("--continue", "-p", "{prompt}"),
             _claude_code,
-            _connect_claude_code,
             _ANTHROPIC,
             terminal=("claude",),
             ready="/effort",
+            write=("Write", {"file_path": "{path}", "content": "low"}),
             compacted="Compacted (ctrl+o",
         ),
         Program(
@@ -279,9 +240,12 @@ PROGRAMS_BY_NAME = {
             (*_CODEX, "{prompt}"),
             (*_CODEX, "resume", "--last", "{prompt}"),
             _codex,
-            _connect_codex,
             {"SCRIPTED_KEY": "dummy"},
             terminal=("codex",),
+            write=(
+                "exec_command",
+                {"cmd": "apply_patch <<'E'\n*** Begin Patch\n*** Add File: tides.txt\n+low\n*** End Patch\nE"},
+            ),
             ready="Ask Codex to do anything",
             compacted="Context compacted",
             approve=_approve_codex,
@@ -297,7 +261,6 @@ PROGRAMS_BY_NAME = {
             (*_GEMINI_WORDS, "-p", "{prompt}"),
             (*_GEMINI_WORDS, "--resume", "latest", "-p", "{prompt}"),
             _gemini,
-            _connect_gemini,
             _GEMINI,
             terminal=("gemini", *_GEMINI_WORDS),
             ready="Type your message",
@@ -315,7 +278,6 @@ PROGRAMS_BY_NAME = {
             ("--yolo", "-p", "{prompt}"),
             ("--yolo", "--continue", "-p", "{prompt}"),
             _qwen,
-            _connect_qwen,
             _QWEN,
             terminal=("qwen", "--yolo"),
             ready="Type your message",
@@ -329,9 +291,9 @@ PROGRAMS_BY_NAME = {
             ("run", "{prompt}"),
             ("run", "--continue", "{prompt}"),
             _opencode,
-            _connect_opencode,
             _OPENCODE,
             terminal=("opencode",),
+            write=("write", {"filePath": "{path}", "content": "low"}),
             ready="Ask anything",
             compacted="Compaction",
         ),
@@ -341,13 +303,13 @@ PROGRAMS_BY_NAME = {
             ("-p", "{prompt}"),
             ("--continue", "-p", "{prompt}"),
             _pi,
-            None,
             {"PI_OFFLINE": "1"},
             terminal=("pi",),
+            write=("write", {"path": "{path}", "content": "low"}),
             ready="scripted",
             compacted="compact",
             leave="/quit",
-            impossible={"MCP": "pi has no MCP client."},
+            impossible={"MCP": "pi has no MCP client.", "remembered": "pi has no MCP client."},
         ),
         Program(
             "copilot",
@@ -355,9 +317,9 @@ PROGRAMS_BY_NAME = {
             ("--allow-all-tools", "-p", "{prompt}"),
             ("--allow-all-tools", "--continue", "-p", "{prompt}"),
             _copilot,
-            _connect_copilot,
             _COPILOT,
             terminal=("copilot", "--allow-all-tools"),
+            write=("create", {"path": "{path}", "file_text": "low"}),
             ready="Check for mistakes.",
             compacted="Compaction completed",
             impossible={"told after /compact": "Copilot runs no hook behind a compaction, so nothing tells it again."},
@@ -368,13 +330,16 @@ PROGRAMS_BY_NAME = {
             ("agent", "--local", "--session-id", "quayside", "--message", "{prompt}"),
             ("agent", "--local", "--session-id", "quayside", "--message", "{prompt}"),
             _openclaw,
-            _connect_openclaw,
             second=("agent", "--local", "--session-id", "breakwater", "--message", "{prompt}"),
             terminal=("openclaw", "tui"),
             ready="connected | idle",
             compacted="⚙",
             service=("openclaw", "gateway", "run"),
             serving="http server listening",
+            impossible={
+                "told at an action": "OpenClaw's tool hooks block a call or ask a person; none tells the model "
+                "anything."
+            },
         ),
     )
 }

@@ -83,8 +83,9 @@ class Sandbox:
         self.port = int(self._model.stdout.readline())
 
     def read_settings(self) -> dict[Path, bytes]:
-        """Return the bytes of the files below the home's hidden folders, the harness's own copies left out."""
-        found = (path for path in self.home.glob(".*/**/*") if not OWN_COPIES.intersection(path.parts))
+        """Return the bytes of hidden files and those below hidden folders, the harness's own copies left out."""
+        paths = (*self.home.glob(".*/**/*"), *self.home.glob(".*"))
+        found = (path for path in paths if not OWN_COPIES.intersection(path.parts))
         return {path: path.read_bytes() for path in found if path.is_file()}
 
     @contextlib.contextmanager
@@ -197,8 +198,8 @@ class Sandbox:
 
     def asked(self) -> list[Asked]:
         """Return what the model was asked so far."""
-        lines = map(json.loads, self.requests.read_text(encoding="utf-8").splitlines())
-        requests = (read_request(line["path"], line["body"]) for line in lines)
+        whole = self.requests.read_text(encoding="utf-8").rpartition("\n")[0]  # the last line may be half-written
+        requests = (read_request(line["path"], line["body"]) for line in map(json.loads, whole.splitlines()))
         return [asked for asked in requests if asked]
 
 

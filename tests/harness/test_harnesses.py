@@ -26,6 +26,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default::tests.harne
 
 DECISION = "We decided to moor at berth nine, because berth four silts up."
 FIRST = f"RUN(echo the tide is 42) SAY({DECISION})"
+ASKED = "Why did we decide to moor at berth nine, not at berth four, which silts up? SAY(So it was decided.)"
+AT_ACTION = "What memory holds about this file, command or error"
+LESSONS = {"command:printf tide": "The tide table prints in local time.", "file:tides.txt": "Tides are sorted by port."}
+HEADING = "What earlier sessions in this project hold about this prompt"
+SKILL = "Memory of earlier coding sessions on this machine."  # how the description of the skill begins
 STATED = "Always grease the winch before the tide turns."  # what a person says in a session that is compacted
 PROMISED = 15  # seconds from the end of a program's process to its session's capture; told, and no test fails for more
 DEADLINE = 120  # seconds for whatever has to come, on a machine with other work
@@ -60,12 +65,13 @@ class Life:
         return sorted((self.vault / "memory").glob(f"*--{kind}.md"))
 
     def settle(self) -> None:
-        """Wait until no hook runs and no signal waits; a worker may go on, watching the sessions that are open."""
-        spooled, hooks = self.vault / ".lineage" / "spool" / "signals", ("lineage hook", "hook_entry")
+        """Wait until no hook runs, no signal waits and no capture is under way; a worker may go on watching."""
+        spool, hooks = self.vault / ".lineage" / "spool", ("lineage hook", "hook_entry")
 
         def is_quiet() -> bool:
             lines = self.sandbox.command_lines()
-            return not any(spooled.glob("*.json")) and not any(word in line for line in lines for word in hooks)
+            waiting = [*spool.glob("*.json"), *spool.glob("signals/*.json")]
+            return not waiting and not any(word in line for line in lines for word in hooks)
 
         assert wait_for(is_quiet), self.sandbox.lineage("status").output
 
@@ -134,6 +140,37 @@ def told_at_start(life: Life) -> None:
     assert "berth nine" not in newest, newest
 
 
+def told_at_the_prompt(life: Life) -> None:
+    """The request of a prompt holds what memory holds about it, which is in no transcript."""
+    before, files = len(life.sandbox.asked()), len(life.files("transcript"))
+    life.say(ASKED, life.program.another)
+    life.wait_for_captures(lambda: len(life.files("transcript")) > files, "the capture of the session that asked")
+    texts = [said.text for asked in life.sandbox.asked()[before:] for said in asked.messages]
+    recalled = [block for text in texts for block in LINEAGE_BLOCK.findall(text) if HEADING in block]
+    assert recalled and all("because berth four silts up" in block for block in recalled), texts
+    newest = life.read_newest()
+    assert "So it was decided." in newest and "because berth four silts up" not in newest, newest
+    assert HEADING not in newest and "lineage-context" not in newest, newest
+
+
+def told_at_an_action(life: Life) -> None:
+    """The requests behind a command and an edit hold the lessons bound to these, which are in no transcript."""
+    for about, lesson in LESSONS.items():
+        project = str(life.sandbox.project)
+        life.expect("remember", "--project", project, "--kind", "lesson", "--about", about, lesson)
+    before, files = len(life.sandbox.asked()), len(life.files("transcript"))
+    tool, given = life.program.write
+    write = json.dumps({key: value.format(path=life.sandbox.project / "tides.txt") for key, value in given.items()})
+    life.say(f"RUN(printf tide) FORCE({tool} {write}) SAY(The tides were written.)", life.program.another)
+    life.wait_for_captures(lambda: len(life.files("transcript")) > files, "the capture of the session that acted")
+    texts = [said.text for asked in life.sandbox.asked()[before:] for said in asked.messages]
+    told = "".join(block for text in texts for block in LINEAGE_BLOCK.findall(text) if AT_ACTION in block)
+    assert [lesson for lesson in LESSONS.values() if lesson not in told] == [], texts
+    newest = life.read_newest()
+    assert "The tides were written." in newest and "tides.txt" in newest, newest
+    assert not any(text in newest for text in (AT_ACTION, "lineage-context", *LESSONS.values())), newest
+
+
 def resumed(life: Life) -> None:
     """A resumed session adds its turns alone."""
     sessions, files = len(life.sessions()), len(life.files("transcript"))
@@ -166,8 +203,6 @@ def swept(life: Life) -> None:
 
 def mcp(life: Life) -> None:
     """Lineage's tools are in the request, one is called, and its result arrives."""
-    assert life.program.connect
-    life.program.connect(life.sandbox)
     before = len(life.sandbox.asked())
     life.say("CALL(search query=berth nine) SAY(It was found.)", life.program.another)
     requests = life.sandbox.asked()[before:]
@@ -175,6 +210,30 @@ def mcp(life: Life) -> None:
     assert any("lineage" in name for name in tools), sorted(tools)
     results = [said.text for asked in requests for said in asked.messages if said.kind == "result"]
     assert any("berth nine" in text for text in results), results
+
+
+def offered_a_skill(life: Life) -> None:
+    """The skill is in a session's first request, by its description."""
+    asked = life.sandbox.requests.stat().st_size
+    life.say("SAY(A look at what is there.)", life.program.another)
+    assert SKILL in life.sandbox.requests.read_text(encoding="utf-8")[asked:]
+
+
+def remembered(life: Life) -> None:
+    """What the agent remembers over MCP waits for its session's capture, and is then in force as derived."""
+    decision = {"text": "Berth four is dredged before berth nine, because it silts up.", "kind": "decision"}
+    curated = {"text": "Never moor anybody at berth four.", "curated": True}
+    calls = [f"CALL(remember {json.dumps(given)})" for given in ({**decision, "about": ["berths.py"]}, curated)]
+    files = len(life.files("transcript"))
+    life.say(f"{' '.join(calls)} SAY(Both are kept.)", life.program.another)
+    life.wait_for_captures(lambda: len(life.files("transcript")) == files + 1, "the capture of what was remembered")
+    life.settle()
+    entries = json.loads(life.expect("book", "show", "project/quayside", "decision", "--json"))["entries"]
+    (entry,) = (entry for entry in entries if entry["text"] == decision["text"])
+    assert (entry["trust"], entry["source"], entry["about"]) == ("[derived]", "assistant_turn", ["file:berths.py"])
+    (waiting,) = json.loads(life.expect("book", "show", "global", "curated", "--pending", "--json"))["entries"]
+    assert (waiting["text"], waiting["trust"]) == (curated["text"], "[derived]")
+    assert curated["text"] not in (life.vault / "AGENT_MEMORY.md").read_text(encoding="utf-8")
 
 
 def healthy(life: Life) -> None:
@@ -332,10 +391,14 @@ def leave(life: Life, terminal: Terminal) -> None:
 CELLS: dict[str, Callable[[Life], None]] = {
     "captured": captured,
     "told at start": told_at_start,
+    "told at the prompt": told_at_the_prompt,
+    "told at an action": told_at_an_action,
     "resumed": resumed,
     "import": imported,
     "sweep": swept,
     "MCP": mcp,
+    "skill": offered_a_skill,
+    "remembered": remembered,
     "verify and doctor": healthy,
     "killed behind a turn": killed,
     "killed in a turn": killed_in_a_turn,
@@ -345,7 +408,7 @@ CELLS: dict[str, Callable[[Life], None]] = {
     "left without a word": silent,
     "uninstalled": uninstalled,
 }
-NEEDS = {"told after /compact": "/compact"}  # what a cell needs beside the first one
+NEEDS = {"told after /compact": "/compact", "remembered": "MCP"}  # what a cell needs beside the first one
 
 
 class TriedAgain(UserWarning):

@@ -15,8 +15,10 @@ ROOT = Path(__file__).parents[2]
 COLUMNS = {
     "captured at the end": ("captured", "sweep", "verify and doctor"),
     "told at start": ("told at start",),
-    "told at the prompt": (),
-    "MCP": ("MCP",),
+    "told at the prompt": ("told at the prompt",),
+    "told at an action": ("told at an action",),
+    "MCP": ("MCP", "remembered"),
+    "skill": ("skill",),
     "import": ("import",),
     "resumed": ("resumed",),
     "killed": ("killed behind a turn", "killed in a turn"),
@@ -29,8 +31,6 @@ COLUMNS = {
 
 
 def describe(program: Program, cells: tuple[str, ...]) -> str:
-    if not cells:
-        return "not yet"
     if any(cell in program.impossible for cell in cells):
         return "no"
     return "not seen yet" if any(cell in program.unseen for cell in cells) else "held"

@@ -39,7 +39,7 @@ def test_nothing_is_pinned_but_by_the_user(tmp_path: Path) -> None:
     with open_test_workspace(tmp_path) as ws:
         end_session(ws, transcript=make_turns("I prefer tabs over spaces.", ABOUT_THE_WORK))
         books = {ref: ws.documents.books.read(ref).entries for ref in ws.documents.books.list()}
-        assert [ref.scope for ref in books if ref.shelf == ""] == ["project/demo"]
+        assert {ref.scope for ref in books if ref.shelf == ""} == {"project/demo"}
         entries = [entry for found in books.values() for entry in found]
         assert len(entries) == 2
         assert not any(entry.pinned for entry in entries)

@@ -34,6 +34,8 @@ def test_it_takes_the_old_one_s_place_where_it_says_so(lineage: LineageCommand, 
     lineage("remember", "--kind", "preference", "--supersedes", identifier, new)
     entries = lineage("book", "show", "global", "preference", "--json").json["entries"]
     assert [(entry["text"], entry["state"]) for entry in entries] == [(old, "superseded"), (new, "standing")]
+    assert [bool(entry["superseded"]) for entry in entries] == [True, False]
+    assert entries[0]["superseded"]["text"] == new
 
 
 def test_the_same_words_are_the_same(lineage: LineageCommand) -> None:

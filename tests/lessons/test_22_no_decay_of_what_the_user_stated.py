@@ -39,7 +39,7 @@ def test_after_many_turns_and_years_it_is_still_said_first(tmp_path: Path, year:
         talk(ws, 40)
         for now in ("2026-11-21T12:00:00.000Z", "2031-11-21T12:00:00.000Z"):
             text = build_context(at_time(ws, now), ContextRequest(project="/home/ada/demo")).text
-            (first, *_) = text.partition("## Preferences and decisions\n")[2].split("\n")
+            (first, *_) = text.partition("## Rules and preferences\n")[2].split("\n")
             assert first == f"> - [user-stated] preference, {year}-01-01: {STATED}"
         head = render_agent_memory(ws, "default", ws.index.load_ledger("default", Window.from_end(ws.now))).text
         assert head.partition("## Rules\n\n")[2].startswith(f"- [user-stated] {STATED}")

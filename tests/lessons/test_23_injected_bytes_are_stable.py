@@ -68,5 +68,5 @@ def test_a_prepared_block_that_would_stay_the_same_is_not_written_again(tmp_path
     with open_test_workspace(tmp_path) as ws:
         furnish(ws)
         ws.telemetry.record_event(SeenSession("generic", "default", "s-1", "t", None, DEMO, "turn-end", ws.now, None))
-        assert prepare_contexts(ws) == 1
+        assert prepare_contexts(ws) == 2  # the project's, and that of no project
         assert prepare_contexts(at_time(ws, "2026-11-21T23:00:00.000Z")) == 0

@@ -26,7 +26,7 @@ def test_one_short_session_in_a_fresh_workspace_is_enough(lineage: LineageComman
 
 def test_what_waits_comes_into_use_with_one_word_of_the_user_s(lineage: LineageCommand) -> None:
     lineage("init")
-    talk = "User: I prefer tabs over spaces."
+    talk = "User: In all projects I prefer tabs over spaces."
     given = ("--harness", "generic", "--session-id", "s-1", "--transcript", talk)
     assert lineage("session-end", *given, "--json").json["learned"]["pending"] == 1
     elsewhere = ("context", "--project", "/home/ada/elsewhere")

@@ -74,9 +74,9 @@ SAYINGS = (
     "Turn {n} is about {word}.py and {word}.",
     "I prefer {word} number {n} over all the others.",
     "We decided to keep {word}.py number {n} as it is.",
-    "I am currently working on {word}.py number {n}.",
+    "It turns out that {word}.py number {n} fails without a lock.",
 )
-"""What waits for the user, belongs to the project, and stays in the session, beside what is not worth an entry."""
+"""What the user states, what the agent decides and a lesson, beside what is not worth an entry."""
 
 Flow = Callable[[Workspace], object]
 

@@ -174,7 +174,7 @@ def test_the_hook_waits_for_the_worker_and_not_for_ever(root: Path, path: Path, 
     assert "harbour is told" in told_without and RULE not in told_without
     run_hook(root, make_payload("PreCompact", "s-1", transcript_path=str(path)), LINEAGE_NO_WORKER="")
     wait_until(lambda: RULE in told(root), "the worker's block")
-    wait_until(lambda: not list_worker_pids(root) or RULE in told(root))
+    wait_until(lambda: not list_worker_pids(root) and not list((root / ".lineage/spool").glob("*.json")), "its end")
 
 
 @pytest.mark.parametrize("source", ["resume", "compact"])

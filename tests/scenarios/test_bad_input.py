@@ -150,8 +150,10 @@ def test_typing_makes_no_workspace(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("command", [["context"], ["session-end", "--harness", "generic"], ["status"]])
-def test_the_home_of_somebody_who_is_not_there_is_an_error(command: list[str], tmp_path: Path) -> None:
-    done = run_process(Path("~nobody-is-here/x"), *command)
+def test_the_home_of_somebody_who_is_not_there_is_an_error(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = LineageCommand(Path("~nobody-is-here/x"), capsys)(*command)
     assert (done.code, says(done.err, "no home folder", "name the folder")) == (1, True)
 
 

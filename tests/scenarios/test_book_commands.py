@@ -265,7 +265,7 @@ def test_confirm_says_who_said_it_and_when(vault: LineageCommand) -> None:
     turn = vault("show", SAMPLE_ID, "--turns", "1-1", "--json").json["turns"][0]
     said = "The reader drops the last line, and we decided to keep it."
     with open_test_workspace(vault.root) as ws:
-        candidate = Candidate("decision", "We keep the last line.", "user", turn["id"], quote=said)
+        candidate = Candidate("decision", "We keep the last line.", "user", turn["id"], quote=said, is_general=True)
         admitted = admit(candidate, CandidateContext(token=Identity("default", SAMPLE_ID).token))
         assert isinstance(admitted, Admission)
         ((_, entry),) = write_entries(ws, [admitted], at=ws.now, origin=path).entries

@@ -21,6 +21,7 @@ from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.telemetry import SeenSession
 from lineage.workspace.lookup import resolve_session
 from tests.support import hook_process
+from tests.support.git import make_repository
 from tests.support.hook_process import (
     append_transcript,
     enqueue_in_process,
@@ -175,8 +176,7 @@ def test_a_session_whose_block_does_not_hold_it_does_not_use_it_up(
 
 
 def test_a_session_below_the_projects_folder_uses_it_up(root: Path, tmp_path: Path, home: Path) -> None:
-    project = tmp_path / "demo"
-    (project / ".git").mkdir(parents=True)
+    project = make_repository(tmp_path / "demo")
     (project / "src" / "deep").mkdir(parents=True)
     path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
     turn_ended(root, path, cwd=str(project))

@@ -122,7 +122,16 @@ def test_search_finds_by_any_word_and_by_no_word_finds_nothing(lineage: LineageC
     (session,) = [hit for hit in hits["results"] if hit["kind"] != "entry"]
     assert session["session_id"] == SAMPLE_ID
     keys = ["session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project"]
-    assert list(session) == [*keys, "membership_ts", "memory_sentence", "title", "outcome", "passages"]
+    assert list(session) == [
+        *keys,
+        "membership_ts",
+        "memory_sentence",
+        "title",
+        "outcome",
+        "superseded",
+        "changed_since",
+        "passages",
+    ]
     assert lineage("search", "???", "--json").json["results"] == []
     others = lineage("search", "newline", "--agent", "other", "--json").json["results"]
     assert {(hit["kind"], hit.get("scope")) for hit in others} <= {("entry", "project/reader")}

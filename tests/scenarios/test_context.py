@@ -25,8 +25,8 @@ from tests.support.workspace import make_turns
 
 DATA = Path(__file__).parents[1] / "data"
 SECTIONS = [
-    "authority", "curated", "preferences", "project", "last_session", "decisions", "lessons", "session", "tasks",
-    "daily", "recovery", "recent",
+    "authority", "curated", "rules", "last_session", "recent", "passages", "decisions", "lessons", "project",
+    "commands", "session", "tasks", "daily", "recovery",
 ]  # fmt: skip
 
 
@@ -75,9 +75,12 @@ def test_it_makes_no_workspace(lineage: LineageCommand) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.leaves_findings
 def test_what_real_sessions_leave_is_told_in_order(vault: LineageCommand, home: Path) -> None:
     shutil.copytree(DATA / "claude-code/projects", home / ".claude/projects")
     assert vault("import", "claude-code").code == 0
+    # No worker has run, and the next session starts with it.
+    assert b"## Last session" in run_hook(vault.root, make_payload("SessionStart", cwd="/home/ada/demo")).stdout
     older = home / "older.json"
     older.write_text(json.dumps(make_turns("Mend the reader.", "Done.", start="2026-10-01T10:00")))
     given = ("--harness", "generic", "--session-id", "older", "--project", "/home/ada/demo")
@@ -88,11 +91,10 @@ def test_what_real_sessions_leave_is_told_in_order(vault: LineageCommand, home: 
     assert done.out.endswith(f"\n{CONTEXT_CLOSING}\n")
     assert cost_to_tokens(estimate_cost(done.out)) <= 2000
     headings = [line for line in done.out.split("\n") if line.startswith("## ")]
-    assert headings[:2] == ["## Preferences and decisions", "## Last session"]
-    assert headings[-1] == "## Recent sessions"
+    assert headings[:3] == ["## Rules and preferences", "## Last session", "## Recent sessions"]
     sessions = vault("sessions", "--project", "/home/ada/demo", "--json").json["sessions"]
     newest = next(row for row in sessions if not row["private"])
-    assert newest["memory_sentence"] in done.out.partition("## Last session\n")[2].split("\n")[0]
+    assert newest["ask"] in done.out.partition("## Last session\n")[2].split("\n")[0]
     assert "]: Prefers splitlines over split." not in done.out
     assert "Prefers splitlines over split." in done.out
 
@@ -113,7 +115,7 @@ def test_an_explanation_names_what_was_cut_and_what_was_dropped(vault: LineageCo
     lines = {line.split()[0]: line for line in vault("context", "--explain").out.splitlines()}
     assert list(lines) == ["section", *SECTIONS, "in"]
     assert lines["curated"].endswith(" of 200: cut")
-    assert lines["preferences"].split()[-1] == "-"
+    assert lines["rules"].split()[-1] == "-"
     assert " 2000" in lines["in"]
     small = vault("context", "--explain", "--budget", "120").out
     assert "last_session" in small and "dropped, there is no room for it" in small
@@ -238,3 +240,28 @@ def test_ids_and_tokens_name_the_same_session(vault: LineageCommand) -> None:
     vault.end_sample()
     assert vault("context", "--session", SAMPLE_ID).out == vault("context", "--session", token).out
     assert "## Last session" not in vault("context", "--session", token).out
+
+
+def test_what_a_prompt_is_told_and_why_not(vault: LineageCommand, tmp_path: Path) -> None:
+    said = "We read CSV files with csv.reader, which copes with a missing trailing newline."
+    talk = make_turns("Our importer drops the last row of CSV files without a trailing newline.", said)
+    token = capture(vault, tmp_path, "s-1", talk)
+    asked = (
+        "context",
+        "--project",
+        "/home/ada/demo",
+        "--prompt",
+        "The importer drops the last row of a CSV file again",
+    )
+    assert said in vault(*asked).out
+    found = json.loads(vault(*asked, "--json").out)
+    assert [(one["origin"], one["kind"]) for one in found["items"]] == [(token, "passage")]
+    explained = vault(*asked, "--explain").out
+    assert explained.startswith(f"given: 2026-11-20 passage {token}")
+    assert {"coverage", "margin", "meets:"} <= set(explained.split())
+    silent = vault(*asked[:-1], "Please run the tests again", "--explain")
+    assert (silent.code, "importer" in silent.out) == (0, False)
+    assert vault("context", "--project", "/home/ada/other", *asked[3:]).out == ""
+    told = json.loads(vault("context", "--project", "/home/ada/demo", "--query", "trailing newline", "--json").out)
+    assert said in told["text"]
+    assert [one["shown"] for one in told["sections"] if one["name"] == "passages"] == [1]

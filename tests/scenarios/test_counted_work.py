@@ -20,7 +20,7 @@ from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
 from lineage.core.format import clipping, documents, tool_overlap, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
-from lineage.extraction import candidates
+from lineage.extraction import features
 from lineage.extraction.candidates import extract_candidates
 from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
 from tests.support.workspace import end_session, make_turns, open_test_workspace
@@ -28,7 +28,10 @@ from tests.support.workspace import end_session, make_turns, open_test_workspace
 pytestmark = pytest.mark.slow
 
 STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core", "lineage.core.base"}
-HOOK = STARTED | {"lineage.cli.hook_entry", "lineage.core.base.hook_protocol", "lineage.processes"}
+HOOK = STARTED | {
+    f"lineage.{name}" for name in ("cli.hook_entry", "cli.hook_files", "core.base.hook_protocol", "core.base.scan_json")
+}
+HOOK |= {"lineage.processes"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "output")
 }
@@ -49,7 +52,7 @@ def own(modules: set[str]) -> set[str]:
     return {name for name in modules if name.partition(".")[0] == "lineage"}
 
 
-def test_a_hook_imports_three_small_modules_and_not_even_json(tmp_path: Path) -> None:
+def test_a_hook_imports_five_small_modules_and_not_even_json(tmp_path: Path) -> None:
     payload = b'{"hook_event_name": "SessionEnd", "session_id": "s-1", "transcript_path": "/tmp/none.jsonl"}'
     modules = list_imported_modules(
         "hook", "claude-code", "-w", str(tmp_path / "w"), stdin=payload, LINEAGE_NO_WORKER="1"
@@ -103,6 +106,9 @@ CHANGING = re.compile(
 )
 
 
+CLIPPED = re.compile(r"MEMORY\.md$|(^|:)(days|projects)[/:]")
+
+
 def names(paths: Any) -> list[str]:
     """Paths without what is different each time: random names, times, contents, the shards of locks."""
     return sorted(CHANGING.sub("*", path) for path in paths)
@@ -113,9 +119,11 @@ def test_a_capture_does_not_grow_with_the_folder(tmp_path: Path) -> None:
     assert many.shape() == few.shape()
     assert names(many.opens.elements()) == names(few.opens.elements())
     assert names(many.listings.elements()) == names(few.listings.elements())
-    # MEMORY.md is the window's, which is clipped; it trades places with its next version.
-    read = [sum(n for path, n in work.bytes_read.items() if not path.endswith("MEMORY.md")) for work in (few, many)]
+    # MEMORY.md is the window's, which is clipped; it trades places with its next version. So do the notes of day,
+    # project and month, which list so many sessions and no more.
+    read = [sum(n for path, n in work.bytes_read.items() if not CLIPPED.search(path)) for work in (few, many)]
     assert abs(read[1] - read[0]) <= 20  # digits of the lease's generation
+    assert sum(n for path, n in many.bytes_read.items() if CLIPPED.search(path) and "MEMORY" not in path) < 200_000
 
 
 def test_what_a_capture_does(tmp_path: Path) -> None:
@@ -124,8 +132,9 @@ def test_what_a_capture_does(tmp_path: Path) -> None:
     artifacts = [path for path in work.opens if parse_path(path)]
     assert len(artifacts) == 3, "its own transcript, summary and manifest, nobody else's"
     assert "memory" not in work.listings and "" not in work.listings
-    assert work.flushes <= 17
-    assert len(work.statements) <= 50
+    # six for the notes of the day, the project and its month: a person's words stand in them
+    assert work.flushes <= 23
+    assert len(work.statements) <= 57  # seven for the notes
     assert work.bytes_read["MEMORY.md"] <= 3 * (tmp_path / "MEMORY.md").stat().st_size
     assert all(work.bytes_read[path] <= 2 * (tmp_path / path).stat().st_size for path in artifacts)
 
@@ -150,11 +159,11 @@ def test_a_capture_parses_none_of_what_it_writes(tmp_path: Path, monkeypatch: py
 
 def test_a_capture_looks_for_what_it_may_learn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    original = candidates._find_candidates
-    monkeypatch.setattr(candidates, "_find_candidates", lambda turn: looked.append(turn.id) or original(turn))
+    original = features._read_turn
+    monkeypatch.setattr(features, "_read_turn", lambda turn, place: looked.append(turn.id) or original(turn, place))
     with open_test_workspace(tmp_path) as ws:
         end_session(ws, "s-1", transcript=make_turns(*(f"Decision: we take reader number {n}." for n in range(20))))
-    assert len(looked) == 20 + 4  # all turns, and once more the last ones, for what is open
+    assert len(looked) == 20
 
 
 def test_only_results_that_may_be_repeated_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,7 +157,7 @@ def test_sessions_that_claude_code_deletes_soon_are_a_finding_until_they_are_cap
     assert lineage("doctor").code == 0
     (home / ".claude/settings.json").write_text('{"cleanupPeriodDays": 21}')
     assert "deletes 3 sessions" in lineage("doctor").out
-    assert lineage("import", "claude-code").code == 0
+    assert lineage("import", "claude-code", "--jobs", "1").code == 0
     assert lineage("doctor").code == 0
 
 
@@ -204,7 +204,7 @@ def test_a_harness_without_hooks_is_a_finding_where_it_has_sessions_that_nobody_
         "claude-code: hooks are not installed, and no capture holds 2 sessions of the last 14 days"
         " → lineage hooks install claude-code && lineage import claude-code"
     )
-    assert lineage("import", "claude-code").code == 0
+    assert lineage("import", "claude-code", "--jobs", "1").code == 0
     assert lineage("remove", "s-2", "--yes").code == 0
     assert lineage("doctor").code == 0
 
@@ -217,7 +217,7 @@ def test_sessions_of_a_database_are_judged_by_their_own_times(lineage: LineageCo
     done = lineage("doctor")
     assert done.code == 4
     assert "no capture holds 1 session of the last 14 days → lineage hooks install openclaw" in done.out
-    lineage("import", "openclaw")
+    lineage("import", "openclaw", "--jobs", "1")
     assert lineage("doctor").code == 0
 
 
@@ -340,15 +340,42 @@ def test_what_waits_is_named_until_when_and_a_finding_once_nobody_came(
     assert lineage("doctor").code == 0
 
 
-def test_a_server_that_is_not_registered_is_a_note_with_the_harness_s_own_command(
-    lineage: LineageCommand, home: Path
+def test_a_server_that_cannot_run_is_a_note_with_what_it_takes(
+    lineage: LineageCommand, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / ".claude").mkdir()
-    lineage("hooks", "install", "claude-code")
-    done = lineage("doctor")
+    with monkeypatch.context() as without:
+        without.setattr("lineage.app.locations.find_spec", lambda name: None)
+        lineage("hooks", "install", "claude-code")
+        done = lineage("doctor")
     assert done.code == 0
-    command = f"claude mcp add --scope user lineage -- lineage --workspace {lineage.root} mcp"
-    assert f"claude-code: can't look into its memory: no MCP server is registered → {command}" in done.out
-    server = {"command": "lineage", "args": ["--workspace", str(lineage.root), "mcp"]}
-    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"lineage": server}}))
-    assert "MCP" not in lineage("doctor").out
+    assert "claude-code: can't look into its memory: mcp is not installed → run `pip install" in done.out
+    assert "then `lineage hooks install claude-code`" in done.out
+    assert not (home / ".claude.json").exists()
+    lineage("hooks", "install", "claude-code")
+    assert "mcpServers" in json.loads((home / ".claude.json").read_text())
+    assert "can't look into" not in lineage("doctor").out
+
+
+def test_it_says_what_sessions_get_and_how_each_part_is_turned_off(lineage: LineageCommand, home: Path) -> None:
+    (home / ".claude").mkdir()
+    assert "each session gets" not in lineage("doctor").out
+    said = lineage("hooks", "install", "claude-code").out
+    for text in (said, lineage("doctor").out):
+        for words in (
+            "block: at its start",
+            "`budget = 0`",
+            "recall: at a prompt",
+            "--no-recall",
+            "--no-mcp",
+            "--no-skill",
+        ):
+            assert words in text
+    assert len(lineage("doctor", "--json").json["told"]) == 4
+    lineage("hooks", "install", "claude-code", "--no-mcp", "--no-skill", "--no-recall")
+    done = lineage("doctor")
+    assert (done.code, "block: at its start" in done.out, "--no-" in done.out) == (0, True, False)
+    status = lineage("hooks", "status", "claude-code").out
+    assert "with it: no mcp, no skill, no recall" in status
+    (lineage.root / "lineage.toml").write_text("[context]\nbudget = 0\n")
+    assert lineage("doctor", "--json").json["told"] == []

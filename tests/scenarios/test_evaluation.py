@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evaluation import among, extraction, halves, material
+from evaluation import among, extraction, fitting, halves, material, synopses
 from evaluation.labelled import OWN, is_same, read_labelled
 from evaluation.material import Material, Question, Session
 from evaluation.measures import interval
@@ -46,6 +47,20 @@ def test_the_table_is_printed_and_search_finds_as_much_as_its_neighbours() -> No
             for column in (4, 5, 7):  # hit@5, MRR, recall@10
                 assert number(search[column]) >= number(other[column]) > 0, (search, other)
         assert search[-1] == "0"
+
+
+def test_recall_is_right_of_what_was_held_out_and_silent_otherwise() -> None:
+    lines = [line for line in evaluated("--recall") if line[0].endswith("held out")]
+    assert [line[0].split(",")[0] for line in lines] == ["coding sessions", "each project alone"]
+    for _, right, _, tokens, not_held, unrelated in lines:
+        (right_one, of), (given, of_missing), (noise, of_unrelated) = map(shares, (right, not_held, unrelated))
+        assert (right_one >= 0.9 * of >= 36, 10 * given <= of_missing) == (True, True)
+        assert (noise, of_unrelated > 300, int(tokens) <= 250) == (0, True, True)
+
+
+def shares(cell: str) -> tuple[int, int]:
+    part, whole = cell.split(" = ", maxsplit=1)[0].split(" of ")
+    return int(part.replace(",", "")), int(whole.replace(",", ""))
 
 
 def test_our_own_set_has_eight_kinds_of_questions_and_two_halves() -> None:
@@ -210,6 +225,61 @@ def test_what_is_learned_of_labelled_sessions_is_counted_by_speaker_and_kind(tmp
     assert "| 2 | 1 of 2 = 0.50 | 1 of 2 = 0.50 |" in rows["assistant's decisions"]
     assert "| 1 of 1 = 1.00 | 0 of 0 |" in rows["all"]
     assert "| 0 | 0 of 0 |" in rows["user's"]
+
+
+def test_what_sentences_tell_of_labelled_sessions_is_counted_and_fitted_the_same_twice(tmp_path: Path) -> None:
+    (tmp_path / "turns").mkdir()
+    labels = []
+    for number, author in enumerate(("ann", "bob", "cat")):
+        asked, achieved = "Please rename the parser of all tables.", "Renamed the parser of tables in four files."
+        turns = [
+            ("user", f"Hello there. {asked}"),
+            ("assistant", f"{achieved} The weather is fine, and so am I today."),
+        ]
+        (tmp_path / "turns" / f"s-{number}.json").write_text(
+            json.dumps([{"role": role, "text": text} for role, text in turns])
+        )
+        wanted = asked if number else "something that nobody ever wrote"
+        labels.append(
+            {"session": f"s-{number}", "author": author, "ask": {"quote": wanted}, "outcome": {"quote": achieved}}
+        )
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    sessions = list(read_labelled(tmp_path))
+    assert list(synopses.lines(sessions)) == ["ask told: 2 of 3", "outcome told: 3 of 3"]
+    weights, by_author = synopses.fit(sessions)
+    assert (weights, by_author) == synopses.fit(sessions)
+    assert by_author.keys() == {"ann", "bob", "cat"}
+    assert weights["outcome"]["begins with a result"] > 0
+
+
+@pytest.mark.parametrize("language", ["en", "pt", "de", "es", "fr", "ja", "zh"])
+def test_what_users_state_is_learned_in_each_language_and_no_trap_is(language: str) -> None:
+    sessions = [session for session in read_labelled(OWN) if session.language == language]
+    found = sum((extraction.count(session, list(extraction.keep(session))) for session in sessions), Counter[str]())
+    assert found["in force right"] + found["waiting right"] == found["in force"] + found["waiting"]
+    assert found["in force traps"] + found["waiting traps"] == 0
+    assert found["got user"] >= 0.5 * found["wanted user"] > 3
+    assert found["got assistant"] >= 0.4 * found["wanted assistant"] > 1
+
+
+def test_weights_are_fitted_the_same_each_time_and_each_author_is_judged_by_the_others() -> None:
+    examples = fitting.read_examples(
+        replace(session, author=f"{session.author} {number % 4}") for number, session in enumerate(read_labelled(OWN))
+    )
+    fitted = fitting.fit(examples)
+    assert fitted == fitting.fit(examples)
+    assert len(fitted.by_author) == 4
+    own = fitted.weights["user"]
+    assert own.features["verb"] != fitted.by_author["statements 0"]["user"].features["verb"]
+    assert own.compute_score(["standing"]) > own.compute_score([])
+    assert 0 < own.in_force < 1
+
+
+def test_a_table_has_the_rules_before_and_every_cue_beside_today_s() -> None:
+    rows = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in extraction.lines(list(read_labelled(OWN)))}
+    kept = [int(rows[name][1]) for name in ("all", "by the rules before", "every sentence with a cue")]
+    assert min(kept) > 50
+    assert rows["by the rules before"][4] != "0"  # what users decided had to be confirmed
 
 
 def test_an_entry_is_a_label_s_by_its_runs_of_words() -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.cli import hook_entry
+from lineage.cli import hook_entry, hook_files
 from lineage.core.base import hook_protocol
+from lineage.core.base.context_blocks import ContextFile
 from lineage.documents import ContextCache
 from lineage.harness import hook_formats
 from lineage.harness.hook_formats import HOOK_FORMATS, PLAIN_FORMAT, HookFormat
@@ -62,7 +63,7 @@ def send(process: "subprocess.Popen[bytes]", data: bytes) -> None:
 
 def prepare(root: Path, folder: Path | str, text: str = BLOCK, agent: str = "default") -> None:
     state = root / ".lineage"
-    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
+    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), ContextFile(text=text))
 
 
 def repository(folder: Path) -> Path:
@@ -154,11 +155,10 @@ def test_five_megabytes_are_taken(tmp_path: Path) -> None:
 def test_too_much_is_refused(tmp_path: Path) -> None:
     with subprocess.Popen(hook_command(tmp_path), stdin=subprocess.PIPE, env=build_environment(**NO_WORKER)) as process:
         assert process.stdin
-        try:
+        with suppress(BrokenPipeError):
             process.stdin.write(b'{"session_id": "' + b"x" * (hook_entry.MAX_BYTES + 70_000) + b'"}')
+        with suppress(BrokenPipeError):  # what is in its buffer goes nowhere
             process.stdin.close()
-        except BrokenPipeError:
-            process.stdin = None
         assert process.wait(60) == 0
     assert list_spooled_paths(tmp_path) == []
     assert "too large" in read_hook_log(tmp_path) or "no JSON object" in read_hook_log(tmp_path)
@@ -295,6 +295,7 @@ def test_other_events_print_nothing(tmp_path: Path, event: str) -> None:
 
 def test_a_folder_below_has_its_repositorys_block(tmp_path: Path) -> None:
     demo = repository(tmp_path / "demo")
+    (demo / "src/deep").mkdir(parents=True)
     prepare(tmp_path / "w", demo)
     done = run_hook(tmp_path / "w", make_payload("SessionStart", cwd=str(demo / "src/deep")))
     assert json.loads(done.stdout) == shaped("claude-code", BLOCK)
@@ -328,13 +329,15 @@ def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
 # --- What it costs ---------------------------------------------------------------------------------------------------
 
 LIGHT = {
-    "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.core",
-    "lineage.core.base", "lineage.core.base.hook_protocol", "lineage.processes",
+    "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.cli.hook_files", "lineage.core",
+    "lineage.core.base", "lineage.core.base.hook_protocol", "lineage.core.base.scan_json", "lineage.processes",
     "_json", "fcntl", "select", "zlib",
 }  # fmt: skip
 
 
-PROJECTS = {"lineage.cli.hook_context", "lineage.core.base.project", "lineage.projects"}
+PROJECTS = {
+    "lineage.cli.hook_context", "lineage.core.base.context_blocks", "lineage.core.base.project", "lineage.projects",
+}  # fmt: skip
 """What a start needs whose folder has no block: to find its project's."""
 
 
@@ -392,7 +395,9 @@ def test_the_hook_takes_events_for_what_they_are(harness: str) -> None:
 
 
 def test_payloads_without_a_name_are_told_by_the_same_marks() -> None:
-    assert HOOK_FORMATS["copilot"].event_markers[: len(hook_protocol.EVENT_BY_FIELD)] == hook_protocol.EVENT_BY_FIELD
+    markers = (HOOK_FORMATS["copilot"].event_markers, hook_protocol.EVENT_BY_FIELD)
+    queued = [[mark for mark in some if mark[1] not in hook_protocol.RECALL_KINDS] for some in markers]
+    assert queued[0] == queued[1]
     assert {name for dialect in EVERY.values() for name in dialect.event_fields} == set(hook_protocol.EVENT_FIELDS)
 
 
@@ -408,18 +413,18 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_what_it_writes_is_what_it_read(value: Any) -> None:
-    assert json.loads(hook_entry._encode_json(value)) == value
-    assert hook_entry._encode_json(value).isascii()
+    assert json.loads(hook_files.encode_json(value)) == value
+    assert hook_files.encode_json(value).isascii()
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4), st.booleans())
 def test_it_reads_what_json_reads(value: dict[str, Any], ascii_only: bool) -> None:
     data = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace")
-    assert hook_entry._decode_object(bytearray(data)) == json.loads(data)
+    assert hook_files.decode_object(bytearray(data)) == json.loads(data)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_in_json_is_null(number: float) -> None:
-    decoded = hook_entry._decode_object(bytearray(json.dumps({"a": number}).encode()))
+    decoded = hook_files.decode_object(bytearray(json.dumps({"a": number}).encode()))
     assert decoded is not None
-    assert hook_entry._encode_json(decoded) == '{"a":null}'
+    assert hook_files.encode_json(decoded) == '{"a":null}'

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.core.base.context_blocks import ContextFile
 from lineage.documents import ContextCache
 from lineage.store import LocalStore
 from tests.support.concurrency import run_unprivileged
@@ -31,7 +32,7 @@ POSIX = pytest.mark.skipif(os.name == "nt", reason="pipes, links and descriptors
 
 def prepare(root: Path, folder: Path | str, text: str = BLOCK, agent: str = "default") -> None:
     state = root / ".lineage"
-    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), text)
+    ContextCache(LocalStore(state, locks=state / "locks", private=True)).put(agent, str(folder), ContextFile(text=text))
 
 
 @pytest.mark.parametrize("words", [(), ("--unknown", "x"), ("claude-code", "codex"), ("claude-code", "--workspace")])

@@ -100,24 +100,62 @@ def test_nothing_is_there_to_install(home: Path) -> None:
 def test_claude_code_reads_its_exec_form(home: Path) -> None:
     run(home, "install", "claude-code")
     hooks = settings(home, "claude-code")["hooks"]
-    assert list(hooks) == ["SessionStart", "PreCompact", "PostCompact", "Stop", "SessionEnd"]
+    assert list(hooks) == [
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop",
+        "SessionEnd",
+    ]  # fmt: skip
     for groups in hooks.values():
         ((handler,),) = (group["hooks"] for group in groups)
         assert (handler["type"], Path(handler["command"]).name) == ("command", "lineage")
         assert handler["args"] == ["hook", "claude-code", "--workspace", str(home / "memory"), "--agent", "default"]
     assert hooks["Stop"][0]["hooks"][0]["async"] is True
-    assert [group[0]["hooks"][0]["timeout"] for group in hooks.values()] == [10, 10, 10, 30, 5]
+    assert [group[0]["hooks"][0]["timeout"] for group in hooks.values()] == [10, 5, 5, 5, 10, 10, 30, 5]
 
 
 @pytest.mark.parametrize(
     ("harness", "events"),
     [
-        ("codex", ["SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd"]),
-        ("gemini", ["SessionStart", "AfterAgent", "SessionEnd"]),
-        ("qwen", ["SessionStart", "Stop", "PreCompact", "PostCompact", "SessionEnd"]),
+        (
+            "codex",
+            [
+                "SessionStart",
+                "Stop",
+                "PreCompact",
+                "PostCompact",
+                "SessionEnd",
+                "UserPromptSubmit",
+                "PreToolUse",
+                "PostToolUse",
+            ],
+        ),
+        ("gemini", ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"]),
+        (
+            "qwen",
+            [
+                "SessionStart",
+                "Stop",
+                "PreCompact",
+                "PostCompact",
+                "SessionEnd",
+                "UserPromptSubmit",
+                "PostToolUse",
+                "PostToolUseFailure",
+            ],
+        ),
         ("goose", ["SessionStart", "Stop", "SessionEnd"]),
         ("cursor", ["sessionStart", "stop", "preCompact", "sessionEnd"]),
-        ("copilot", ["sessionStart", "agentStop", "preCompact", "sessionEnd"]),
+        (
+            "copilot",
+            [
+                "sessionStart",
+                "agentStop",
+                "preCompact",
+                "sessionEnd",
+                "userPromptSubmitted",
+                "preToolUse",
+                "postToolUse",
+            ],
+        ),
     ],
 )
 def test_the_others_read_a_line_for_a_shell(home: Path, harness: str, events: list[str]) -> None:
@@ -147,7 +185,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(full: Path) -> None:
     assert re.search(r'^\+ +"command": ".*lineage hook codex ', done.out, re.MULTILINE)
     assert state(full) == before
     diffs = run(full, "install", "pi", "--dry-run", "--json").json["harnesses"][0]["changes"]
-    assert [diff["diff"].startswith("--- /dev/null\n") for diff in diffs] == [True]
+    assert [diff["diff"].startswith("--- /dev/null\n") for diff in diffs] == [True, True]
     assert state(full) == before
 
 
@@ -194,6 +232,8 @@ def test_the_status_is_one_documented_object(full: Path) -> None:
         "command": [],
         "workspace": str(full / "memory"),
         "agent": "default",
+        "parts": ["mcp", "skill"],
+        "left_out": [],
         "findings": [],
     }
     assert found["pi"]["state"] == "not installed"
@@ -238,3 +278,18 @@ def test_what_is_installed_rings(home: Path, harness: str) -> None:
         left = [json.loads(path.read_text()) for path in signals.iterdir()]
         assert len(left) == number + 1
         assert {(one["harness"], one["agent"]) for one in left} == {(harness, "ann")}
+
+
+@pytest.mark.parametrize(
+    ("harness", "event"),
+    [("claude-code", "UserPromptSubmit"), ("gemini", "BeforeAgent"), ("copilot", "userPromptSubmitted")],
+)
+def test_installing_again_adds_what_an_older_version_did_not_register(home: Path, harness: str, event: str) -> None:
+    run(home, "install", harness)
+    path, whole = home / FILES[harness], settings(home, harness)
+    older = {**whole, "hooks": {name: groups for name, groups in whole["hooks"].items() if name != event}}
+    path.write_text(json.dumps(older), encoding="utf-8")
+    (before,) = run(home, "status", harness, "--json").json["harnesses"]
+    assert (before["state"], event in before["events"]) == ("outdated", False)
+    run(home, "install", harness)
+    assert settings(home, harness) == whole

@@ -82,6 +82,11 @@ def paths(client: Any) -> list[str]:
     found += ["/sessions/%3Cscript%3Ealert(4)%3C%2Fscript%3E", "/%3Cscript%3Ealert(5)", "/?nope=<svg/onload=alert(6)>"]
     found += [f"/sessions/{token}" for token in sessions] + [f"/sessions/{token}/remove" for token in sessions[:3]]
     found += [f"/sessions/{token}/files/{kind}" for token in sessions[:2] for kind in ("summary", "transcript")]
+    found += [f"/sessions/{token}{rest}" for token in sessions[-1:] for rest in ("?only=said", "/turns/1", "/turns/30")]
+    found += ["/?text=%22%3E%3Cscript%3Ealert(7)%3C/script%3E", "/sessions/" + sessions[0] + "?find=%3Csvg%3E"]
+    found += [f"/memory?group={group}" for group in ("pending", "global", "scoped", "session")]
+    facts = [entry["id"] for entry in client.get("/api/entries", kind="fact").json["entries"]]
+    found += [f"/entries/{entry}" for entry in (*facts, *waiting[:2])]
     return found + [f"/entries/{entry}/confirm" for entry in waiting]
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from lineage.app.init_workspace import CSS_SNIPPET, init_workspace
+from lineage.app.init_workspace import CSS_SNIPPET, init_workspace, list_installed_files
 from lineage.app.locations import find_template
 from tests.support.commands import LineageCommand, run_process
 
 Tree = dict[str, tuple[bytes, int]]
 NOTES = {
     "Journal.md": "# Dear diary\n",
-    "handbook/Search.md": "how I search\n",
+    "views/Open tasks.md": "how I search\n",
     "lineage.toml": "# mine\n",
     ".gitignore": "private/\n",
     ".obsidian/app.json": '{"vimMode": true}',
@@ -36,8 +36,7 @@ def tree(root: Path) -> Tree:
 
 
 def of_the_template(*, settings: bool) -> set[str]:
-    found = {path.relative_to(find_template()).as_posix() for path in find_template().rglob("*") if path.is_file()}
-    return {path for path in found if path.startswith(".obsidian/") == settings}
+    return {path for path in list_installed_files(find_template()) if path.startswith(".obsidian/") == settings}
 
 
 @pytest.fixture
@@ -59,6 +58,36 @@ def test_a_new_workspace_gets_all_of_the_template_and_a_ledger(lineage: LineageC
     assert all(there[path][0] == (find_template() / path).read_bytes() for path in done["made"])
 
 
+def test_a_start_adds_at_most_a_dozen_files_that_one_sees(lineage: LineageCommand) -> None:
+    lineage("init")
+    seen = {path for path in tree(lineage.root) if not path.startswith(".")}
+    assert seen >= {"AGENT_MEMORY.md", "MEMORY.md", "lineage.toml", "views/Sessions.base"}
+    assert len(seen) <= 12
+    assert not any(path.startswith(("handbook/", "integrations/", "services/")) for path in seen)
+
+
+def test_in_a_vault_of_somebody_s_one_folder_is_added(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (notes / "lineage.toml").unlink()
+    before = tree(notes)
+    done = LineageCommand(notes, capsys)("init", "--json").json
+    assert done["workspace"] == str(notes / "lineage")
+    added = tree(notes).keys() - before.keys() - {CSS_SNIPPET}
+    assert all(path.startswith("lineage/") for path in added)
+    assert {path: tree(notes)[path] for path in before} == before
+    assert LineageCommand(notes, capsys)("init", "--json").json["made"] == []
+
+
+def test_the_handbook_is_read_from_the_package(lineage: LineageCommand) -> None:
+    listed = lineage("help").out
+    assert "Privacy removal" in listed
+    assert "[[" not in listed
+    assert lineage("help", "privacy").out.startswith("# Privacy removal")
+    assert lineage("help", "OBSIDIAN", "--json").json["topic"] == "obsidian"
+    assert "systemd" in lineage("help", "services").out
+    assert lineage("help", "claude-code").code == 0
+    assert lineage("help", "nothing like it").code == 1
+
+
 @pytest.mark.parametrize("folder", [(), ("--folder", "brain/lineage")], ids=["alone", "in-a-folder"])
 def test_a_second_run_changes_nothing(notes: Path, capsys: pytest.CaptureFixture[str], folder: tuple[str, ...]) -> None:
     lineage = LineageCommand(notes, capsys)
@@ -78,7 +107,7 @@ def test_a_vault_of_somebody_s_keeps_every_byte(notes: Path, capsys: pytest.Capt
     after = tree(notes)
     assert {path: after[path] for path in before} == before
     assert after.keys() - before.keys() == {*done["made"], "MEMORY.md"}
-    assert done["refused"] == ["handbook/Search.md"]
+    assert done["refused"] == ["views/Open tasks.md"]
     assert done["kept"] == [".gitignore", "lineage.toml", ".obsidian/app.json", ".obsidian/appearance.json"]
     assert set(done["withheld"]) == of_the_template(settings=True) - {CSS_SNIPPET, *NOTES}
     assert CSS_SNIPPET in done["made"]
@@ -97,7 +126,7 @@ def test_a_folder_of_a_vault_holds_everything_and_no_setting_changes(
     assert done["workspace"] == str(notes / "brain" / "lineage")
     inner = {f"brain/lineage/{path}" for path in of_the_template(settings=False)}
     assert after.keys() - before.keys() == {*inner, CSS_SNIPPET, "brain/lineage/MEMORY.md"}
-    assert (done["refused"], done["shadowing"]) == ([], ["handbook/Search.md"])
+    assert (done["refused"], done["shadowing"]) == ([], ["views/Open tasks.md"])
     assert not (notes / ".lineage").exists()
     inside = LineageCommand(notes / "brain" / "lineage", capsys)
     assert inside.end_sample().code == 0
@@ -108,12 +137,12 @@ def test_yes_replaces_lineage_s_own_and_never_what_is_the_user_s(
     notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = LineageCommand(notes, capsys)("init", "--yes", "--json").json
-    assert done["replaced"] == ["handbook/Search.md"]
+    assert done["replaced"] == ["views/Open tasks.md"]
     after = {path: data.decode() for path, (data, _) in tree(notes).items()}
-    assert {path: after[path] for path in NOTES if path != "handbook/Search.md"} == {
-        path: text for path, text in NOTES.items() if path != "handbook/Search.md"
+    assert {path: after[path] for path in NOTES if path != "views/Open tasks.md"} == {
+        path: text for path, text in NOTES.items() if path != "views/Open tasks.md"
     }
-    assert after["handbook/Search.md"] == (find_template() / "handbook/Search.md").read_text(encoding="utf-8")
+    assert after["views/Open tasks.md"] == (find_template() / "views/Open tasks.md").read_text(encoding="utf-8")
 
 
 def test_yes_and_skip_exclude_each_other(lineage: LineageCommand) -> None:
@@ -135,12 +164,13 @@ def on_a_terminal(root: Path, answers: str) -> str:
 
 @pytest.mark.slow
 def test_a_terminal_is_asked_once_for_each_conflict_and_no_is_the_default(notes: Path) -> None:
-    (notes / "handbook" / "Books.md").write_text("mine too\n")
+    (notes / "templates").mkdir()
+    (notes / "templates" / "Book.md").write_text("mine too\n")
     shown = on_a_terminal(notes, "y\n\n")
     assert shown.count("Replace it?") == 2
-    assert "replaced handbook/Books.md" in shown
-    assert (notes / "handbook" / "Search.md").read_text() == NOTES["handbook/Search.md"]
-    assert (notes / "handbook" / "Books.md").read_text() != "mine too\n"
+    assert "replaced templates/Book.md" in shown
+    assert (notes / "views" / "Open tasks.md").read_text() == NOTES["views/Open tasks.md"]
+    assert (notes / "templates" / "Book.md").read_text() != "mine too\n"
     assert "put `.lineage/` into it" in shown
 
 
@@ -148,7 +178,7 @@ def test_a_terminal_is_asked_once_for_each_conflict_and_no_is_the_default(notes:
 def test_without_a_terminal_nothing_is_asked(notes: Path) -> None:
     done = run_process(notes, "init", stdin=b"y\ny\n")
     assert (done.code, "Replace it?" in done.out + done.err) == (0, False)
-    assert "not made handbook/Search.md: another file has the name" in done.out
+    assert "not made views/Open tasks.md: another file has the name" in done.out
 
 
 @pytest.mark.parametrize("answer", [(), ("--skip",)])
@@ -166,10 +196,10 @@ def test_somebody_s_memory_md_stops_it_before_anything_is_written(
 def test_a_file_where_a_folder_belongs_stops_it_before_anything_is_written(
     notes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (notes / "views").write_text("a file")
+    (notes / "templates").write_text("a file")
     before = tree(notes)
     done = LineageCommand(notes, capsys)("init")
-    assert (done.code, "views" in done.err) == (1, True)
+    assert (done.code, "templates" in done.err) == (1, True)
     assert tree(notes) == before
 
 
@@ -197,9 +227,9 @@ def test_a_run_that_was_cut_off_is_finished(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     init_workspace(root)
     whole = {path: data for path, (data, _) in tree(root).items()}
-    for path in (".obsidian/types.json", "handbook/Books.md", "MEMORY.md"):
+    for path in (".obsidian/types.json", "templates/Book.md", "MEMORY.md"):
         (root / path).unlink()
-    assert init_workspace(root).made == ["handbook/Books.md", ".obsidian/types.json"]
+    assert init_workspace(root).made == ["templates/Book.md", ".obsidian/types.json"]
     assert {path: data for path, (data, _) in tree(root).items()} == whole
 
 

@@ -7,6 +7,7 @@ plug-in would run, and each block ends where lineage ended it.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from lineage.core.base.markdown import choose_language
+from lineage.core.capture.ledger import NotedCapture
 from lineage.core.format.clipping import ClipLimits, clip_turn
 from lineage.core.format.transcript import render_turns
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, InputPart, Turn, assign_ids
+from lineage.projection.memory_item import MemoryItem
+from lineage.projection.session_notes import render_day_note, render_month_note, render_project_note
 from tests.support.markdown import FRAGMENTS
 
 PACKAGES = Path(__file__).parents[2] / ".venv/readers/node_modules"
@@ -34,6 +38,10 @@ LIVE = {
 }  # fmt: skip
 LIVE_TOKENS = {"link_open", "image", "html_block", "html_inline", "heading_open"}
 COUNT = 4000
+OWN_MARKS = re.compile(
+    r"\[\[(?:memory|projects|days|books)/[^\]\n]*\]\]|^#{1,3} (?=\S)|#(?:lineage|project)/\w+|^```base\n.*?\n```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def make_texts() -> list[str]:
@@ -67,6 +75,7 @@ def read_as_obsidian(texts: Sequence[str], folder: Path) -> list[set[str]]:
     return [set(json.loads(line)) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_an_obsidian_flavoured_reader_sees_nothing_live(tmp_path: Path) -> None:
     bodies = list(make_bodies())
     kinds = read_as_obsidian([*LIVE.values(), *bodies], tmp_path)
@@ -92,3 +101,23 @@ def test_a_reader_of_commonmark_sees_nothing_live_and_each_block_end() -> None:
         ids = [token.content for token in tokens if token.type == "inline" and token.content.startswith("^t-")]
         assert len(ids) == 3, body
         assert [token.content for token in tokens if token.type == "text"][-1] == "end", body
+
+
+def make_notes() -> Iterator[str]:
+    """The notes of a project, a month and a day with such titles and entries, without lineage's own links and marks."""
+    texts = iter(make_texts())
+    for title, harness, entry, label in zip(texts, texts, texts, texts, strict=True):
+        capture = NotedCapture("2026-11-20T10:00:00.000Z", "", "a", "/srv/x", title, "", harness, "memory/x.md")
+        sections = {"Rules": [MemoryItem(entry, "[derived]", label, "books/x.md")]}
+        yield OWN_MARKS.sub("x", render_project_note("demo", [capture], ["2026-11"], sections))
+        yield OWN_MARKS.sub("x", render_month_note("demo", "2026-11", [capture], ["2026-11-01"]))
+        yield OWN_MARKS.sub("x", render_day_note("2026-11-20", [capture], lambda _: "demo"))
+
+
+@pytest.mark.slow
+def test_neither_reader_sees_anything_live_in_a_note_of_a_project_or_a_day(tmp_path: Path) -> None:
+    found = list(make_notes())
+    reader = MarkdownIt("commonmark").enable("table")
+    for text, seen in zip(found, read_as_obsidian(found, tmp_path), strict=True):
+        assert not seen & LIVE.keys(), text
+        assert not LIVE_TOKENS & {token.type for token in walk(reader.parse(text))}, text

@@ -159,7 +159,13 @@ def test_what_an_agent_would_add_to_the_curated_file_waits_for_the_user(
 def test_what_an_agent_remembers_is_derived_and_found_again(
     vault: LineageCommand, agent: AgentClient, tmp_path: Path
 ) -> None:
-    said = {"text": "The importer keeps its last row.", "kind": "lesson", "project": PROJECT, "tags": ["csv"]}
+    said = {
+        "text": "The importer keeps its last row.",
+        "kind": "lesson",
+        "project": PROJECT,
+        "tags": ["csv"],
+        "about": ["KeyError"],
+    }
     done = agent("remember", **said)
     assert not done.is_error
     assert "pending" in done.text
@@ -171,6 +177,7 @@ def test_what_an_agent_remembers_is_derived_and_found_again(
         if "importer" in entry["text"]
     )
     assert (entry["trust"], entry["source"], entry["tags"]) == ("[derived]", "assistant_turn", ["csv"])
+    assert entry["about"] == ["error:KeyError"]
     assert f"[derived] {entry['id']}" in agent("book", action="show", scope="project/reader", kind="lesson").text
     assert "lesson of project/reader" in agent("book").quoted_text
     assert "keeps its last row" in agent("search", query="importer").quoted_text
@@ -192,6 +199,21 @@ def test_what_would_be_global_waits_and_is_shown_to_nobody(vault: LineageCommand
         assert "wombats" not in agent("book", action="show", scope="global", kind=kind).text
     with pytest.raises(MCPError):
         agent.read_resource("lineage:///books/pending/global/preference.md")
+
+
+def test_what_names_no_project_is_of_the_one_that_the_agent_works_in(vault: LineageCommand, tmp_path: Path) -> None:
+    """Else a decision would end with its session, and a rule that the user states would wait for confirmation."""
+    folder = tmp_path / "quayside"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    with start_agent(vault.root, folder=folder) as agent:
+        for kind in ("preference", "decision", "lesson", "fact", "task"):
+            done = agent("remember", text=f"The {kind} names berth nine.", kind=kind, about=["berths.py"])
+            assert f"{kind} of project/quayside, in books/pending/" in done.text
+        assert "note of global" in agent("remember", text="The note names berth nine.").text
+        assert "curated of global" in agent("remember", text="Never moor at berth four.", curated=True).text
+    (entry,) = vault("book", "show", "project/quayside", "lesson", "--pending", "--json").json["entries"]
+    assert entry["about"] == ["file:berths.py"]
 
 
 def test_tasks_are_added_listed_and_ticked(vault: LineageCommand, agent: AgentClient, tmp_path: Path) -> None:

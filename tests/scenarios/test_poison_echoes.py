@@ -47,7 +47,10 @@ POISON = {
 }
 HARMLESS = "I fixed the reader: it now keeps the last line of every file."
 SIZES = (100, 2_000, 20_000, 200_000)
-LANGUAGES = pytest.mark.parametrize("language", POISON)
+QUICK = ("en", "zh")  # the others in every whole run
+LANGUAGES = pytest.mark.parametrize(
+    "language", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in POISON]
+)
 
 
 @pytest.fixture

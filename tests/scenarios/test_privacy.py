@@ -60,7 +60,7 @@ def test_it_is_captured_and_learned_from_for_itself_alone(tmp_path: Path) -> Non
     with open_test_workspace(tmp_path) as ws:
         outcome = end_privately(ws)
         token = outcome.session_token
-        assert outcome.learned == {"kept": 7, "pending": 0, "dropped": {}}
+        assert outcome.learned == {"kept": 6, "pending": 0, "dropped": {}}
         assert {ref.scope for ref in ws.documents.books.list()} == {f"session/{token}"}
         assert holders(ws, token) == []
         assert holders(ws, token, b"quokka") == []

@@ -16,6 +16,7 @@ import pytest
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.project import build_project_key
+from lineage.index import SessionFilter
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.memory.context import ContextRequest, build_context
@@ -34,6 +35,7 @@ from tests.support.git import make_repository, run_git
 from tests.support.hook_process import make_payload, run_hook
 from tests.support.workspace import end_session, open_test_workspace, read_rows, read_store, write_capture
 
+AT = "2025-03-20T10:00:00.000Z"
 SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 URL = f"https://ada:{SECRET}@GitHub.com/Ada/demo.git"
 SCP = "git@github.com:ada/demo.git"
@@ -108,10 +110,12 @@ def test_twelve_ways_lead_to_one_project_by_its_remote(ws: Workspace, tmp_path: 
     assert len(keys) == 12
     assert {way for way, key in keys.items() if key == DEMO} == keys.keys() - {"plain"}
     for way, folder in ways.items():
-        found = {row.session_id for row in list_sessions(ws, None, limit=100, project=str(folder))}
+        found = {
+            row.session_id for row in list_sessions(ws, None, limit=100, wanted=SessionFilter(project=str(folder)))
+        }
         assert found == ({way} if way in {"plain", "subfolder"} else keys.keys() - {"plain"}), way
         assert resolve_project_folder(ws, str(folder)) == ("plain" if way == "plain" else "demo")
-    assert len(list_sessions(ws, None, limit=100, project="ada/demo")) == len(keys) - 1
+    assert len(list_sessions(ws, None, limit=100, wanted=SessionFilter(project="ada/demo"))) == len(keys) - 1
     files = read_store(ws.documents.store, "memory/")
     for data in (data for path, data in files.items() if "/claims/" not in path):
         assert b'\nrepository: "github.com/ada/demo"\n' in data or b"\nrepository: null\n" in data
@@ -136,7 +140,7 @@ def make_call(file: object) -> list[dict[str, str]]:
 
 
 def list_in(ws: Workspace, project: str | None, path: str | None) -> set[str]:
-    rows = list_sessions(ws, None, limit=99, project=project, path=path)
+    rows = list_sessions(ws, None, limit=99, wanted=SessionFilter(project=project, path=path))
     return {row.session_id for row in rows if row.parent_token is None}
 
 
@@ -209,7 +213,9 @@ def test_reindex_gives_what_was_captured_before_the_subfolder_that_it_was_seen_i
     files = read_store(ws.documents.store, "memory/")
     for _ in range(2):
         reindex(ws)
-        assert [row.session_id for row in list_sessions(ws, None, limit=9, project=folder)] == ["s-1"]
+        assert [row.session_id for row in list_sessions(ws, None, limit=9, wanted=SessionFilter(project=folder))] == [
+            "s-1"
+        ]
         assert {row["folders"] for row in read_rows(ws)} == {"\npackages/api/"}
     assert read_store(ws.documents.store, "memory/") == files
     assert not any(b"\nsubfolder:" in data for data in files.values())
@@ -239,7 +245,9 @@ def test_what_was_captured_before_the_remote_joins_by_its_path(ws: Workspace, tm
     assert resolve_project_folder(ws, str(demo), claim=True) == "reader"
     files = read_store(ws.documents.store, "memory/")
     run_git("-C", demo, "remote", "add", "origin", URL)
-    assert [row.session_id for row in list_sessions(ws, None, limit=9, project=str(demo))] == ["before"]
+    assert [row.session_id for row in list_sessions(ws, None, limit=9, wanted=SessionFilter(project=str(demo)))] == [
+        "before"
+    ]
     reindex(ws)
     assert read_store(ws.documents.store, "memory/") == files
     assert ws.index.list_projects() == [(DEMO, str(demo))]
@@ -313,7 +321,11 @@ def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_
     reindex(ws)
     here = make_repository(tmp_path / "anywhere", "https://github.com/ada/cli")
     told = build_context(ws, ContextRequest(project=str(here))).body
-    assert [name for name in ("s-0", "s-1", "s-2", "s-3") if f"In {name} " in told] == ["s-0", "s-1", "s-2"]
+    assert [name for name in ("s-0", "s-1", "s-2", "s-3") if derive_session_token("default", name) in told] == [
+        "s-0",
+        "s-1",
+        "s-2",
+    ]
     assert {hit.session_id for hit in search(ws, "project:ada/cli wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
     assert {hit.session_id for hit in search(ws, f"project:{here} wombat", None, 9).hits} == {"s-0", "s-1", "s-2"}
     assert {hit.session_id for hit in search(ws, "project:eve/cli wombat", None, 9).hits} == {"s-3"}
@@ -327,7 +339,70 @@ def test_sessions_of_other_machines_are_told_found_and_named(ws: Workspace, tmp_
     names = KnownProjects(ws, ws.index.list_projects()).label_paths()
     assert names == {"/home/ada/cli": "ada/cli", "/Users/eve/work": "ada/cli", "/srv/eve/cli": "eve/cli"}
     prepare_contexts(ws)
-    assert "In s-1 " in run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(here))).stdout.decode()
+    printed = run_hook(tmp_path / "ws", make_payload("SessionStart", cwd=str(here))).stdout.decode()
+    assert derive_session_token("default", "s-1") in printed
+
+
+def start(ws_root: Path, folder: Path) -> str:
+    """What the first session of a folder is told."""
+    printed = run_hook(ws_root, make_payload("SessionStart", cwd=str(folder))).stdout
+    return str(json.loads(printed)["hookSpecificOutput"]["additionalContext"]) if printed else ""
+
+
+@pytest.mark.in_folder
+@pytest.mark.leaves_findings
+def test_a_project_that_only_another_machine_knew_is_told_at_its_first_start_here(
+    ws: Workspace, tmp_path: Path
+) -> None:
+    """Months ago, so that MEMORY.md doesn't name it any more; the block is the same, byte for byte."""
+    sentence = "In cli the wombat of the reader was mended by hand, and the splitter keeps each line of it now."
+    write_capture(ws, "s-1", sentence=sentence, captured_at=AT, ended_at=AT, project="/Users/eve/work",
+                  repository=DEMO)  # fmt: skip
+    reindex(ws)
+    write_entry(ws, "global", "preference", "Answer in English.")
+    assert prepare_contexts(ws) > 0 and prepare_contexts(ws) == 0
+    clone = make_repository(tmp_path / "clone", SCP)
+    (clone / "packages/api").mkdir(parents=True)
+    run_git("-C", clone, "worktree", "add", "--quiet", "--detach", tmp_path / "topic")
+    run_git("clone", "--quiet", "--bare", clone, tmp_path / "bare/.bare")
+    (tmp_path / "bare/.git").write_text("gitdir: ./.bare\n")
+    run_git("-C", tmp_path / "bare/.bare", "remote", "set-url", "origin", URL)
+    run_git("-C", tmp_path / "bare", "worktree", "add", "--quiet", "-b", "topic", tmp_path / "bare/topic")
+    run_git("-C", tmp_path / "bare", "worktree", "add", "--quiet", "-b", "gone", tmp_path / "bare/gone")
+    ways = (clone, clone / "packages/api", tmp_path / "topic", tmp_path / "bare/topic", tmp_path / "bare/gone")
+    told = {start(tmp_path / "ws", folder) for folder in ways}
+    assert len(told) == 1 and derive_session_token("default", "s-1") in told.pop()
+    other = make_repository(tmp_path / "other", "git@github.com:eve/other.git")
+    run_git("-C", clone, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "vendor")
+    run_git("-C", clone / "vendor", "remote", "set-url", "origin", "git@github.com:eve/other.git")
+    for folder in (other, clone / "vendor", tmp_path):  # of a project that nobody knows what is global alone
+        text = start(tmp_path / "ws", folder)
+        assert "Answer in English." in text and "s-1" not in text and "Last session" not in text
+
+
+@pytest.mark.in_folder
+@pytest.mark.leaves_findings
+def test_a_start_is_told_by_the_repository_that_its_folder_has_now(ws: Workspace, tmp_path: Path) -> None:
+    """A remote that came later, a main checkout that is gone, and another repository in the place of the first."""
+    main = make_repository(tmp_path / "demo", "")
+    run_git("-C", main, "worktree", "add", "--quiet", "--detach", tmp_path / "topic")
+    ws.telemetry.record_event(SeenSession("x", "default", "s-1", "t", None, str(main), "x", ws.now, None))
+    scope = f"project/{resolve_project_folder(ws, str(main), claim=True)}"
+    write_entry(ws, scope, "note", "The wombat splits lines.")
+    prepare_contexts(ws)
+    assert "wombat" in start(tmp_path / "ws", main)
+    run_git("-C", main, "remote", "add", "origin", URL)
+    assert "wombat" in start(tmp_path / "ws", main)  # by its path, until the worker has run
+    assert resolve_project_folder(ws, str(main), claim=True) == scope.partition("/")[2]
+    write_entry(ws, scope, "note", "The quokka joins them.")
+    prepare_contexts(ws)
+    for folder in (main, tmp_path / "topic", make_repository(tmp_path / "clone", SCP)):
+        text = start(tmp_path / "ws", folder)
+        assert "wombat" in text and "quokka" in text, folder
+    shutil.rmtree(main)
+    assert "quokka" in start(tmp_path / "ws", tmp_path / "topic")
+    make_repository(main, "git@github.com:eve/another.git")
+    assert start(tmp_path / "ws", main) == ""
 
 
 def test_a_search_is_narrowed_by_the_subfolder(ws: Workspace, tmp_path: Path) -> None:

@@ -100,6 +100,23 @@ def test_a_secret_is_redacted_in_text_and_tags_and_no_book_is_named_by_one(vault
     assert not any(SECRET.encode() in data for data in files(vault.root).values())
 
 
+def test_an_entry_is_bound_to_files_of_its_repository_to_commands_and_errors(
+    vault: LineageCommand, tmp_path: Path
+) -> None:
+    file = tmp_path / "reader" / "src" / "read.py"
+    file.parent.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(tmp_path / "reader")], check=True)
+    about = (str(file), "./lib/../db.py:7", "alembic upgrade", "KeyError", SECRET)
+    options = [word for one in about for word in ("--about", one)]
+    vault("remember", "--kind", "lesson", "--project", "reader", *options, "Rows end at newline.")
+    (entry,) = book(vault, "project/reader", "lesson")
+    assert entry["about"] == ["file:src/read.py", "file:db.py", "command:alembic upgrade", "error:KeyError"]
+    shown = vault("book", "show", "project/reader", "lesson").out
+    assert "about src/read.py, db.py, alembic upgrade, KeyError" in shown
+    for wrong in ("~/read.py", "", "file:../other/read.py"):
+        assert vault("remember", "--about", wrong, TEXT).code == 2, wrong
+
+
 @pytest.mark.slow
 def test_it_reads_stdin_too(vault: LineageCommand) -> None:
     assert run_process(vault.root, "remember", "-", stdin=b"\xef\xbb\xbfOne line,\nand a second.\n").code == 0

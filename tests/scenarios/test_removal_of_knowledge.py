@@ -30,11 +30,13 @@ pytestmark = pytest.mark.slow
 
 LATER = "2026-11-22T12:00:00.000Z"
 TALK: list[dict[str, Any]] = make_turns(
-    "I prefer wombats over quokkas. I am currently working on the wombat. We decided on the wombat for good.",
+    "In all projects I prefer wombats over quokkas. Everywhere we decided on the wombat for good.",
     "We decided to feed the wombat at noon. Lesson: the wombat bites. TODO: wash the wombat.",
     "The project uses a wombat.",
+    "Lesson: it digs at night, and the wombat's burrow floods in June.",
 )
-OTHERS = make_turns("I prefer tabs over spaces.", "Lesson: the split drops the last line.")
+TALK.insert(3, {"role": "tool", "name": "Read", "text": "it digs at night, and the wombat's burrow floods in June"})
+OTHERS = make_turns("In all projects I prefer tabs over spaces.", "Lesson: the split drops the last line.")
 MINE = "A wombat is a marsupial: my own words, typed by hand."
 
 
@@ -66,7 +68,7 @@ def by_hand(ws: Workspace, path: str, change: Any) -> None:
 
 
 LEFT = {
-    "books/pending/global/preference.md": ["I prefer tabs over spaces."],
+    "books/pending/global/preference.md": ["In all projects I prefer tabs over spaces."],
     "books/project/demo/lesson.md": ["Lesson: the split drops the last line."],
 }
 
@@ -77,7 +79,7 @@ def test_every_entry_goes_and_leaves_its_id(ws: Workspace) -> None:
     token = end_session(ws, "s-1", transcript=TALK).session_token
     receipt = remove(ws, "s-1", reason="asked for")
     assert receipt.entries == len(before) == 7
-    assert f"books/session/{token}/context.md" in receipt.removed_paths
+    assert f"books/session/{token}/lesson.md" in receipt.removed_paths
     assert receipt.elsewhere == []
     assert entries(ws) == LEFT
     own = {ref for ref in refs if ref.scope.startswith("session/")}

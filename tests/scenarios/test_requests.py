@@ -48,7 +48,7 @@ def test_a_capture_and_the_end_of_a_session_without_news(tmp_path: Path, request
         end_session(ws, "s-1")
         requests.clear()
         end_session(ws, "s-2")
-        assert asked(requests) == [9, 6, 28, 0]
+        assert asked(requests) == [12, 7, 41, 0]
         end_session(ws, "s-2")
         assert asked(requests) == [2, 2, 13, 0]
 
@@ -62,4 +62,4 @@ def test_a_tombstone_is_read_once_by_a_process(tmp_path: Path, requests: Counter
         end_session(ws, "s-1")
         requests.clear()
         end_session(ws, "s-2")
-        assert asked(requests) == [9, 6, 28, 0]
+        assert asked(requests) == [12, 7, 41, 0]

@@ -1,11 +1,13 @@
 """`lineage search` as a person and a script use it: turns, passages, filters, and that any bytes are a query.
 
-What each guard rests on: `--passages`, `_names_agent` and `_as_json` in cli/search.py; `parsed` in core/query.py.
+What each guard rests on: `--passages`, `is_named` and `_as_json` in cli/search.py; `parsed` in core/query.py.
 """
 
 import pytest
 
 from tests.support.commands import LineageCommand
+from tests.support.mcp_client import start_agent
+from tests.support.web_client import serve_workspace
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 
@@ -60,3 +62,28 @@ def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage
 )
 def test_any_bytes_are_a_query(searched: LineageCommand, query: str) -> None:
     assert searched("search", "--", query).code == 0
+
+
+@pytest.mark.slow
+def test_what_is_stale_comes_last_and_says_so_wherever_it_is_found(lineage: LineageCommand) -> None:
+    said = (
+        "Decision: the payment webhook retries five times with exponential backoff.",
+        "Decision: the payment webhook no longer retries five times, it goes to the dead letter queue.",
+    )
+    tokens = list[str]()
+    with open_test_workspace(lineage.root) as ws:
+        for day, text in zip(("01", "10"), said, strict=True):
+            at = f"2026-11-{day}T10:00:00.000Z"
+            turns = make_turns(text, "Done.", start=at[:16])
+            tokens.append(end_session(ws, f"s-{day}", transcript=turns, captured_at=at, ended_at=at).session_token)
+    old, new = tokens
+    query = "payment webhook retries is:session"
+    with serve_workspace(lineage.root) as client, start_agent(lineage.root) as agent:
+        places = {
+            "search": lineage("search", query).out,
+            "page": client.get("/search", q=query).text,
+            "MCP": agent("search", query=query).text,
+        }
+    for place, text in places.items():
+        assert 0 <= text.find("dead letter queue") < text.find("exponential backoff"), place
+        assert text.count(f"superseded on 2026-11-10 by {new}") == 1 and old in text, place

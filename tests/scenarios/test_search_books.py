@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
 
 SESSION_KEYS = [
     "session_id", "session_token", "agent_id", "kind", "path", "turns", "score", "snippet", "project",
-    "membership_ts", "memory_sentence", "title", "outcome",
+    "membership_ts", "memory_sentence", "title", "outcome", "superseded", "changed_since",
 ]  # fmt: skip
-ENTRY_KEYS = ["id", "scope", "book", "shelf", "trust", "source", "from", "tags", "standing", "done"]
+ENTRY_KEYS = ["id", "scope", "book", "shelf", "trust", "source", "from", "tags", "about", "standing", "done"]
 
 
 def results(lineage: LineageCommand, *query: str) -> list[dict[str, object]]:
@@ -30,16 +30,18 @@ def results(lineage: LineageCommand, *query: str) -> list[dict[str, object]]:
 
 def test_an_entry_is_a_result_with_the_keys_of_the_others_and_its_own(lineage: LineageCommand) -> None:
     lineage.end_sample()
-    said = lineage("remember", "--kind", "preference", "--tag", "csv", "Split on newline only.", "--json").json
+    said = lineage(
+        "remember", "--kind", "preference", "--tag", "csv", "--about", "read.py", "Split on newline only.", "--json"
+    ).json
     found = results(lineage, "newline")
     (entry,) = [hit for hit in found if hit.get("source") == "manual"]
     (session,) = [hit for hit in found if hit["kind"] != "entry"]
     assert list(session) == [*SESSION_KEYS, "passages"]
     assert list(entry) == [*SESSION_KEYS, "passages", *ENTRY_KEYS]
     assert session["session_id"] == SAMPLE_ID
-    assert {key: entry[key] for key in ("kind", "id", "scope", "book", "path", "trust", "tags")} == {
+    assert {key: entry[key] for key in ("kind", "id", "scope", "book", "path", "trust", "tags", "about")} == {
         "kind": "entry", "id": said["id"], "scope": "global", "book": "preference",
-        "path": "books/global/preference.md", "trust": "[user-stated]", "tags": ["csv"],
+        "path": "books/global/preference.md", "trust": "[user-stated]", "tags": ["csv"], "about": ["file:read.py"],
     }  # fmt: skip
     assert [
         entry[key] for key in ("session_id", "turns", "project", "memory_sentence", "title", "outcome", "done")

@@ -8,13 +8,22 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from lineage.app.init_workspace import init_workspace
+from lineage.app.workspace import run_in_workspace
 from tests.support.browser import Browser, needs_browser, open_browser
 from tests.support.sample_workspace import write_sample_workspace
+from tests.support.servers import skip_or_fail
 from tests.support.web_client import WebClient, serve_workspace
+from tests.support.workspace import end_session
 
 pytestmark = [pytest.mark.slow, needs_browser]
 
-PATHS = ("/", "/memory", "/status", "/sessions/long", "/sessions/long/remove", "/search?q=parser", "/nope")
+AXE = Path(__file__).parents[2] / ".venv/axe-core/node_modules/axe-core/axe.min.js"
+PATHS = (
+    "/", "/?since=2026-11-20&text=checkout", "/memory", "/memory?group=global", "/status", "/sessions/long",
+    "/sessions/long?only=said&find=parser", "/sessions/long/turns/3", "/sessions/long/remove", "/search?q=parser",
+    "/nope",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -27,6 +36,20 @@ def client(tmp_path: Path) -> Any:
 def browser(client: WebClient, tmp_path: Path) -> Any:
     with open_browser(client.url, tmp_path / "profile") as made:
         yield made
+
+
+@pytest.fixture
+def talk(tmp_path: Path, client: WebClient) -> str:
+    """The page of a session with markdown, code, edits, an error and a long result."""
+    turns: list[dict[str, Any]] = [
+        {"role": "user", "text": "# Task\n\nMend `reader.py`:\n\n1. test\n2. fix\n\n| a | b |\n|---|---|\n| 1 | 2 |"},
+        {"role": "assistant", "text": "```python\ndef read(path):  # see https://example.org\n    return 1\n```"},
+        {"role": "assistant", "text": "", "name": "Edit", "input": {
+            "file_path": "/a/reader.py", "old_string": "a = 1\nb = 2", "new_string": "a = 2\nb = 2"}},
+        {"role": "tool", "name": "Edit", "text": "Error: no such file\n" * 200, "error": True},
+    ]  # fmt: skip
+    run_in_workspace(tmp_path / "vault", lambda ws: end_session(ws, "talk", transcript=turns), writes=True)
+    return "/sessions/talk"
 
 
 def colours(browser: Browser) -> tuple[str, str]:
@@ -110,6 +133,26 @@ def test_dark_is_dark_and_light_is_light_and_both_can_be_read(browser: Browser, 
     assert len(pictures) == 2
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_keeps_anybody_from_using_a_page(browser: Browser, talk: str, scheme: str) -> None:
+    """Every rule of axe on every page, with all that is folded opened."""
+    if not AXE.is_file():
+        skip_or_fail("axe-core", "npm install --prefix .venv/axe-core axe-core")
+    rules = AXE.read_text()
+    browser.set_color_scheme(scheme)
+    for path in (*PATHS, talk, f"{talk}?only=edits"):
+        browser.open(path)
+        browser.wait_until_visible("h1")
+        browser.run_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        browser.run_script(rules)
+        found = browser.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "axe.run().then((told) => done(told.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])))"
+        )
+        assert found == [], path
+    assert len(browser.find_all("ins")) == 1
+
+
 def test_the_filter_narrows_while_one_types(browser: Browser) -> None:
     browser.open("/memory")
     assert len(browser.wait_until_visible("[data-entry]")) > 2
@@ -127,6 +170,17 @@ def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Browser, path: str
     assert browser.run_script("return document.documentElement.scrollWidth") <= 360
 
 
+def test_what_one_copies_has_a_button(browser: Browser, tmp_path: Path) -> None:
+    init_workspace(tmp_path / "new")
+    with serve_workspace(tmp_path / "new") as client:
+        browser.driver.get(client.url)
+        assert browser.wait_until_visible("code[data-copy]")[0].text == "lineage hooks install"
+        browser.run_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        browser.find_one(".copy").click()
+        assert browser.run_script("return window.copied") == "lineage hooks install"
+        assert browser.read_violations() == []
+
+
 def test_without_scripts_everything_is_read_and_done(browser: Browser, client: WebClient) -> None:
     browser.disable_scripts()
     waiting = client.get("/api/pending").json["entries"][0]["id"]
@@ -137,9 +191,8 @@ def test_without_scripts_everything_is_read_and_done(browser: Browser, client: W
     tabs = client.get("/api/entries", kind="preference").json["entries"][0]["id"]
     browser.find_one(f'form[action="/entries/{tabs}/pin"] button').click()
     assert browser.wait_for_text(".told", "never rolls over")
-    card = browser.find_one(f"#e-{tabs}")
-    card.find_element(By.XPATH, ".//summary[text()='Forget']").click()
-    card.find_element(By.CSS_SELECTOR, "details[open] button").click()
+    browser.find_one(f'#e-{tabs} a[href="/entries/{tabs}"]').click()
+    browser.wait_until_visible(f'form[action="/entries/{tabs}/forget"] button')[0].click()
     assert browser.wait_for_text(".told", "Forgotten")
     assert client.get(f"/api/entries/{tabs}").status == 404
     browser.find_one("#q").send_keys("checkout" + Keys.ENTER)

@@ -1,13 +1,19 @@
 """The page for people, read and used without a script: links are followed, forms are sent as they stand."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
+from lineage.app.workspace import run_in_workspace
+from lineage.core.base.naming import derive_session_token
+from lineage.workspace.workspace import Workspace
 from tests.support.sample_workspace import write_sample_workspace
 from tests.support.web_client import WebClient, read_form_field, serve_workspace
+from tests.support.workspace import end_session, make_turns
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +72,15 @@ def test_sessions_stand_by_day_with_their_sentences(client: WebClient) -> None:
     assert page(client, "/?project=shop").count('class="row"') == 2
     assert page(client, "/?path=/home/ada/reader").count('class="row"') == 1
     assert page(client, "/?path=export").count('class="row"') == 0
+    assert page(client, "/?text=CHECKOUT").count('class="row"') == 1
+    assert page(client, "/?text=checkout+absent").count('class="row"') == 0
+    assert page(client, "/?harness=generic").count('class="row"') == 3
+    assert page(client, "/?harness=codex").count('class="row"') == 0
+    bars = re.findall(r'href="(/\?since=2026-[^"]*)"', text)
+    assert bars
+    assert page(client, bars[0].replace("&amp;", "&")).count('class="row"') == 3
+    assert page(client, "/?until=2020-01-01").count('class="row"') == 0
+    assert client.get("/?since=yesterday").status == 400
     assert "30 days" in text
 
 
@@ -74,8 +89,8 @@ def test_a_long_session_is_paged(client: WebClient) -> None:
     assert path
     first = page(client, path[0])
     assert first.count('<article class="turn ') == 50
-    assert "turn 50 about" in first
-    assert "turn 51 about" not in first
+    assert "<p>turn 50 about" in first
+    assert "<p>turn 51 about" not in first
     last = page(client, f"{path[0]}?first=101")
     assert last.count('<article class="turn ') == 20
     assert "turn 120 about" in last
@@ -114,11 +129,11 @@ def test_buttons_do_what_they_say_and_lead_back(client: WebClient) -> None:
     assert "Pinned: it never rolls over." in pinned
     assert entry(client, "preference")["state"] == "pinned"
     pressed(client, pinned, f"{path}/unpin")
-    pressed(client, page(client, "/memory"), f"{path}/edit", text="Prefers tabs in Makefiles,\r\nspaces elsewhere.")
+    pressed(client, page(client, path), f"{path}/edit", text="Prefers tabs in Makefiles,\r\nspaces elsewhere.")
     assert entry(client, "preference")["text"] == "Prefers tabs in Makefiles,\nspaces elsewhere."
-    pressed(client, page(client, "/memory"), f"{path}/demote", scope="project/reader")
+    pressed(client, page(client, path), f"{path}/demote", scope="project/reader")
     moved = entry(client, "preference", "project/reader")
-    pressed(client, page(client, "/memory"), f"/entries/{moved['id']}/forget")
+    pressed(client, page(client, f"/entries/{moved['id']}"), f"/entries/{moved['id']}/forget")
     assert "Prefers tabs" not in page(client, "/memory")
     task = entry(client, "task", "project/reader")
     assert "Done." in pressed(client, page(client, "/memory"), f"/entries/{task['id']}/done")
@@ -142,6 +157,84 @@ def test_what_is_said_here_counts_as_the_user_s(client: WebClient) -> None:
     assert "user-stated" in found[0]
     assert client.post_form("/entries", text=" ", kind="note").status == 400
     assert client.post_form("/entries", text="Some words.", kind="note", more="1").status == 400
+
+
+def test_a_chain_of_decisions_leads_both_ways(client: WebClient) -> None:
+    texts = ("Deploys run on Fly.", "Deploys run on Render.", "Deploys run on our own machine.")
+    ids = list[str]()
+    for text in texts:
+        said = {"text": text, "kind": "decision", "supersedes": ids[-1:]}
+        ids.append(client.send_json("/api/entries", said).json["id"])
+    middle = page(client, f"/entries/{ids[1]}")
+    assert "superseded" in middle
+    older, newer = middle.partition("It took the place of")[2].split("Its place took")
+    assert (texts[0] in older, texts[2] in newer) == (True, True)
+    assert page(client, f"/entries/{ids[0]}").count('class="plain chain"') == 1
+
+
+def test_many_are_forgotten_at_once(client: WebClient) -> None:
+    for number in range(60):
+        client.post_form("/entries", text=f"Fact {number} about harbours.", kind="fact", scope="")
+    overview = page(client, "/memory")
+    assert overview.count('class="entry ') < 40
+    assert "/memory?group=global" in overview
+    group = page(client, "/memory?filter=harbours&group=global")
+    assert group.count('type="checkbox"') == 50
+    assert page(client, "/memory?filter=harbours&group=global&page=2").count('type="checkbox"') == 10
+    chosen = re.findall(r'name="ids" value="(\w+)"', group)[:3]
+    answer = client.request(
+        "POST", "/entries/forget",
+        urlencode([("csrf", read_form_field(group, "csrf")), *(("ids", one) for one in chosen)]).encode(),
+        Content_Type="application/x-www-form-urlencoded", Origin=client.url,
+    )  # fmt: skip
+    assert answer.status == 303
+    assert [client.get(f"/entries/{one}").status for one in chosen] == [404, 404, 404]
+    assert client.post_form("/entries/forget").status == 400
+
+
+def test_a_session_shows_what_it_learned_and_was_given(client: WebClient, root: Path) -> None:
+    def teach(ws: Workspace) -> None:
+        said = make_turns("Always use pathlib for the importer's paths.", "I will.")
+        end_session(ws, "taught", project="/home/ada/reader", transcript=said)
+
+    run_in_workspace(root, teach, writes=True)
+    learned = entry(client, "preference", "project/reader")
+    log = root / ".lineage" / "recall" / f"{derive_session_token('default', 'taught')}.jsonl"
+    log.parent.mkdir(exist_ok=True)
+    given = {
+        "id": learned["id"],
+        "at": "2026-11-20T12:00:00.000Z",
+        "kind": "prompt",
+        "tokens": 9,
+        "marks": [],
+        "is_used": True,
+    }
+    log.write_text(json.dumps(given) + "\n")
+    text = page(client, "/sessions/taught")
+    assert "Always use pathlib" in text.partition("Learned here")[2].partition("Conversation")[0]
+    told = text.partition("Given to it")[2].partition("</section>")[0]
+    assert f"/entries/{learned['id']}" in told
+    assert "used" in told
+    for use, count in (("used", 1), ("told, not used", 0)):
+        assert page(client, f"/memory?{urlencode({'use': use})}").count("Always use pathlib") == count
+    assert "told to 1, used by 1" in page(client, "/memory?filter=pathlib")
+    assert "Prefers tabs" in page(client, "/memory?use=never+told")
+    assert "lineage resume" not in text  # of a harness without a program
+
+
+def test_a_conversation_is_narrowed_and_searched(client: WebClient) -> None:
+    path = "/sessions/long"
+    assert "120 of these" in page(client, f"{path}?only=said&find=about")
+    found = page(client, f"{path}?find=turn+77")
+    assert found.count('<article class="turn ') == 1
+    assert "1 of these" in found
+    assert page(client, f"{path}?only=edits").count('<article class="turn ') == 0
+    assert page(client, f"{path}?find=nowhere").count("Nothing of this is in the session.") == 1
+    assert client.get(f"{path}?only=nope").status == 400
+    assert page(client, f"{path}/turns/77").count("turn 77 about parser.py") == 1
+    assert client.get(f"{path}/turns/999").status == 404
+    assert "1 of 1" not in page(client, f"{path}/files/transcript")
+    assert page(client, f"{path}/files/transcript?part=2").count('class="file"') == 1
 
 
 def test_the_filter_narrows(client: WebClient) -> None:
@@ -175,6 +268,13 @@ def test_a_removal_shows_what_goes_asks_and_gives_the_receipt(client: WebClient,
     assert "checkout.py" not in page(client, "/")
 
 
+def test_the_status_says_what_is_kept_and_what_waits(client: WebClient) -> None:
+    text = page(client, "/status")
+    assert "1 entry waits" in text
+    assert re.search(r"<dt>sessions</dt><dd>3</dd>.*<dt>on disk</dt><dd>[\d.]+ [kM]", text, re.DOTALL)
+    assert "/memory?group=pending" in text
+
+
 def test_search_works_without_a_script(client: WebClient) -> None:
     text = page(client, "/search?q=checkout")
     assert "<mark>checkout" in text
@@ -200,3 +300,5 @@ def test_an_empty_workspace_says_how_sessions_come(tmp_path: Path) -> None:
         assert "lineage hooks install" in page(client, "/")
         assert "Everywhere" in page(client, "/memory")
         assert "Nothing." in page(client, "/status")
+        assert "Three commands" in page(client, "/")
+        assert "Three commands" not in page(client, "/?text=words")

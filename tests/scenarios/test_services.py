@@ -23,7 +23,7 @@ def test_the_services_run_a_command_that_there_is(lineage: LineageCommand) -> No
         assert program == "/PATH/TO/lineage"
         there = [str(lineage.root) if word == "/PATH/TO/WORKSPACE" else word for word in words]
         assert lineage(*there, "--once").code == 0
-    assert (lineage.root / "services" / "README.md").is_file()
+    assert (SERVICES / "README.md").is_file()
 
 
 def test_the_note_names_what_is_to_be_replaced() -> None:

@@ -25,7 +25,7 @@ ROOT = find_template()
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
 BASES = [path for path in FILES if path.endswith(".base")]
 PAGES = [path for path in FILES if path.startswith(("handbook/", "views/")) and path.endswith(".md")]
-OPTIONAL = {"imported_from"}
+OPTIONAL = {"imported_from", "sub_agents", "subfolder", "project_name", "previous", "related"}
 BOOK = set(frontmatter.load(new_book("global", "note").head).metadata)
 KEYS = {key for cls in (Artifact, Manifest, Claim, Tombstone) for key in frontmatter_keys(cls)} | OPTIONAL | BOOK
 
@@ -157,13 +157,16 @@ def test_the_settings_name_files_that_there_are() -> None:
     groups = read_json(".obsidian/graph.json")["colorGroups"]
     assert {"tag:#lineage/manifest", "tag:#lineage/transcript"} <= {group["query"] for group in groups}
     assert all(0 <= group["color"]["rgb"] <= 0xFFFFFF for group in groups)
-    assert read_json(".obsidian/app.json")["alwaysUpdateLinks"] is False
+    app = read_json(".obsidian/app.json")
+    assert (app["alwaysUpdateLinks"], app["showInlineTitle"], app["propertiesInDocument"]) == (False, False, "hidden")
 
 
 def test_the_style_sheet_is_whole_and_loads_nothing() -> None:
     text = (ROOT / ".obsidian/snippets/lineage.css").read_text(encoding="utf-8")
     assert text.count("{") == text.count("}") > 10
     assert not re.search(r"url\(|@import|expression\(|https?:", text)
+    assert ".lineage .metadata-container" in text
+    assert {f'data-callout="{kind}"' in text for kind in ("agent", "tool", "result", "thinking")} == {True}
 
 
 def test_canvases_follow_json_canvas() -> None:

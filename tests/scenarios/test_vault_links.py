@@ -4,13 +4,16 @@ Fails when `wikilink` of core/links.py drops a folder, when a page of the handbo
 "Start here", when `_shadowing` of app/initializing.py looks at nothing, and when the canvas has file nodes.
 """
 
+import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lineage.app.init_workspace import init_workspace
+from lineage.app.locations import find_template
 from lineage.core.base import naming
 from lineage.core.books.book import parse_book
 from lineage.harness.detect_caller import Caller
@@ -25,7 +28,7 @@ from tests.support.workspace import compact_session, end_session, make_turns, op
 pytestmark = pytest.mark.slow
 
 TALK = make_turns(
-    "I prefer tabs over spaces in Makefiles. Why does reader.py drop the last line, as in [[evil]]?",
+    "In all projects I prefer tabs over spaces in Makefiles. Why does reader.py drop the last line, as in [[evil]]?",
     "We decided to use splitlines(). TODO: add a test for it.",
     "From now on always run the tests before you push.",
     "Understood. The bug was in the split: it drops what follows the last newline.",
@@ -39,6 +42,12 @@ FOREIGN = {
     "memory/Summer.md": "# Summer",
     "agents/Smith.md": "not an agent's",
 }
+
+
+def with_handbook(root: Path) -> None:
+    """The pages that stay in the package, where earlier versions put them: their links are as good as before."""
+    for folder in ("handbook", "integrations", "services"):
+        shutil.copytree(find_template() / folder, root / folder)
 
 
 def lived_in(root: Path, other: Path) -> None:
@@ -86,6 +95,7 @@ def everything(vault: ObsidianVault, below: str = "") -> list[ObsidianLink]:
 def vault(tmp_path: Path) -> ObsidianVault:
     root = tmp_path / "vault"
     init_workspace(root)
+    with_handbook(root)
     lived_in(root, tmp_path / "other")
     return ObsidianVault(root)
 
@@ -98,6 +108,7 @@ def within(tmp_path: Path) -> ObsidianVault:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     assert init_workspace(root, "brain/lineage").shadowing == []
+    with_handbook(root / "brain" / "lineage")
     lived_in(root / "brain" / "lineage", tmp_path / "other")
     return ObsidianVault(root)
 
@@ -147,16 +158,46 @@ def test_in_a_folder_of_a_vault_every_link_stays_within_the_folder(within: Obsid
     assert [link for link in found if link.path and within.resolve(link) != own + link.path] == []
 
 
+def test_the_graph_of_fifty_sessions_shows_projects(tmp_path: Path) -> None:
+    """What is left of the links under the graph's filter: one cluster a project, not one a session."""
+    root = tmp_path / "vault"
+    init_workspace(root)
+    with open_test_workspace(root) as ws:
+        for number in range(50):
+            said = make_turns(f"Mend part {number}.", "Mended.", start=f"2026-11-{10 + number % 9}T10:00")
+            end_session(ws, f"s-{number}", project=f"/srv/{('reader', 'shop', 'site')[number % 3]}", transcript=said)
+    vault = ObsidianVault(root)
+    search = json.loads((root / ".obsidian/graph.json").read_text())["search"]
+    hidden = re.findall(r'-(path|file):(?:"([^"]+)"|(\S+))', search)
+    terms = [(place, quoted or plain) for place, quoted, plain in hidden]
+
+    def is_shown(path: str) -> bool:
+        names = {"path": path, "file": path.rpartition("/")[2]}
+        return path.endswith(".md") and not any(term in names[place] for place, term in terms)
+
+    shown = list(filter(is_shown, vault.files))
+    cluster = {path: {path} for path in shown}
+    links = [(path, vault.resolve(link)) for path in shown for link in vault.list_links(path)]
+    for one, other in ((one, other) for one, other in links if other in cluster):
+        merged = cluster[one] | cluster[other or ""]
+        cluster.update(dict.fromkeys(merged, merged))
+    found = {frozenset(paths) for path, paths in cluster.items() if "--manifest" in path}
+    sizes = {path: sum("--manifest" in other for other in paths) for paths in found for path in paths}
+    assert [sizes[f"projects/{name}.md"] for name in ("reader", "shop", "site")] == [17, 17, 16]
+    assert len(found) == 3
+
+
 def test_a_file_at_the_vault_s_root_that_takes_a_link_is_named(tmp_path: Path) -> None:
     root = tmp_path / "notes"
-    (root / "handbook").mkdir(parents=True)
+    (root / "views").mkdir(parents=True)
     (root / "MEMORY.md").write_text("mine")
-    (root / "handbook" / "Books.md").write_text("mine")
+    (root / "views" / "Books.base").write_text("mine")
     made = init_workspace(root, "lineage")
-    assert made.shadowing == ["MEMORY.md", "handbook/Books.md"]
+    assert made.shadowing == ["MEMORY.md", "views/Books.base"]
+    with_handbook(root / "lineage")
     vault = ObsidianVault(root)
     taken = {link.path for link in everything(vault, "lineage/") if vault.resolve(link) != f"lineage/{link.path}"}
-    assert taken == {"MEMORY.md", "handbook/Books.md"}, "as the resolver has it"
+    assert taken == {"MEMORY.md", "views/Books.base"}, "as the resolver has it"
 
 
 def test_every_page_of_the_handbook_is_linked_from_start_here(vault: ObsidianVault) -> None:

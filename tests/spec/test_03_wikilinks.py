@@ -12,7 +12,9 @@ from tests.support.workspace import compact_session, end_session, make_turns, op
 
 LINK = re.compile(r"(?<!\\)\[\[([^\]|#]*)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
 NO_MARKDOWN = re.compile(r"\A---\n.*?^---\n|^((?:> )?)(~{3,}|`{3,}).*?^\1\2$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-ROOT_RELATIVE = re.compile(r"memory/[^/]+\.md|MEMORY\.md|agents/[^/]+/MEMORY\.md")
+ROOT_RELATIVE = re.compile(
+    r"memory/[^/]+\.md|MEMORY\.md|agents/[^/]+/MEMORY\.md|(?:projects|days)/[^/]+\.md|books/.+\.md"
+)
 
 EVIL = "a ]] | [[evil]] #tag ![[evil.png]] \n## x"
 TALK = [
@@ -49,7 +51,8 @@ def busy_workspace(root: Path) -> None:
 def links(root: Path) -> list[tuple[str, str, str]]:
     """(file, target, anchor) of every link in the markdown, embeds included: not in frontmatter, fences and code."""
     found = []
-    for path in sorted([*root.glob("memory/**/*.md"), *root.glob("**/MEMORY.md")]):
+    notes = [*root.glob("projects/*.md"), *root.glob("days/*.md")]
+    for path in sorted([*root.glob("memory/**/*.md"), *root.glob("**/MEMORY.md"), *notes]):
         text = NO_MARKDOWN.sub("", path.read_text(encoding="utf-8"))
         found += [(path.relative_to(root).as_posix(), match[1], match[2] or "") for match in LINK.finditer(text)]
     return found
@@ -89,7 +92,7 @@ def test_the_manifest_links_to_everything_of_the_session(tmp_path: Path) -> None
         token = outcome.session_token
     targets = {target for source, target, _ in links(tmp_path) if source.endswith(manifest)}
     own = {f"memory/{path.name}" for path in tmp_path.glob(f"memory/*{token}--*.md") if path.name != manifest}
-    assert own | {"MEMORY.md"} == targets
+    assert own | {"MEMORY.md", "projects/demo.md", "days/2026-11-20.md"} == targets
 
 
 def test_a_ledger_row_links_to_summary_transcript_and_manifest(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from lineage.cli import hook_entry as bell
 from lineage.cli.hook_context import read_context
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.worker import DrainResult, SweepResult, drain, sweep
+from lineage.projects import list_context_names
 from lineage.telemetry import SeenSession
 from tests.support.concurrency import PROJECT
 from tests.support.dead_processes import read_artifacts
@@ -146,4 +147,4 @@ def list_captured(root: Path, kind: str = "transcript") -> list[Any]:
 
 
 def read_context_block(root: Path, folder: str = "/home/ada/demo", agent: str = "default") -> str:
-    return read_context(str(root), agent, folder)
+    return read_context(str(root), agent, list_context_names(folder)).text

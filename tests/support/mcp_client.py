@@ -71,12 +71,18 @@ class AgentClient:
 
 @contextmanager
 def start_agent(
-    root: Path, *arguments: str, program: tuple[str, ...] = PROGRAM, environment: Mapping[str, str] | None = None
+    root: Path,
+    *arguments: str,
+    program: tuple[str, ...] = PROGRAM,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> Iterator[AgentClient]:
-    """An agent whose harness has started `lineage mcp` with these arguments."""
+    """An agent whose harness has started `lineage mcp` with these arguments, in a folder or in no project."""
     command = [*program, "--workspace", str(root), "mcp", *arguments]
     paths = {"PYTHONPATH": str(Path(__file__).parents[2]), "HOME": os.environ["HOME"]}
-    server = StdioServerParameters(command=sys.executable, args=command, env={**paths, **(environment or {})})
+    server = StdioServerParameters(
+        command=sys.executable, args=command, env={**paths, **(environment or {})}, cwd=folder or paths["HOME"]
+    )
     with start_blocking_portal() as portal, (root.parent / "server.log").open("w", encoding="utf-8") as log:
         connecting = Client(stdio_client(server, errlog=log))
         with portal.wrap_async_context_manager(connecting) as client:

@@ -17,7 +17,7 @@ from typing import Any
 
 _PROJECT = Path(__file__).parents[2]
 _MODULES = (
-    "import sys; known = set(sys.modules); from lineage.__main__ import main\n"
+    "import os, sys; known = set(sys.modules); from lineage.__main__ import main; os._exit = sys.exit\n"
     "try: main()\n"
     "finally: print(*sorted(set(sys.modules) - known), file=sys.stderr)"
 )

@@ -14,7 +14,7 @@ from lineage.core.base import naming
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request, parse_request
 from lineage.core.format.documents import Artifact
 from lineage.core.sanitizer import BUILTIN, Ruleset
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.documents import Documents
 from lineage.extraction.digests import build_digest
 from lineage.index import Hit

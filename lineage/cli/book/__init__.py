@@ -4,7 +4,7 @@ import click
 
 from lineage.cli.lazy import LazyGroup
 
-_NAMES = ("list", "show", "add", "edit", "done", "pin", "demote", "forget", "confirm", "migrate", "relearn")
+_NAMES = ("list", "show", "add", "edit", "done", "pin", "demote", "forget", "confirm", "why", "migrate", "relearn")
 _EXCEPTIONS = {"list": "book.entries:list_command", "add": "remember:add"}
 COMMANDS = {name: f"book.entries:{name}" for name in _NAMES} | _EXCEPTIONS
 

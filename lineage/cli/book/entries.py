@@ -10,12 +10,15 @@ import click
 from lineage.app.locations import detect_caller, is_bucket
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.open import build_command, find_editor, run_program
 from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.plural import pluralize
+from lineage.core.books.sightings import count_sightings
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
+from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.workspace.paths import expand_home
@@ -27,7 +30,13 @@ def print_entry(place: books.EntryLocation) -> None:
     """Print an entry: a head line, then its text, indented."""
     entry = place.entry
     tags = "".join(f" #{tag}" for tag in entry.tags)
-    print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}")
+    count = count_sightings(entry)["seen"]
+    seen = f"  seen {count}" if count > 1 else ""
+    print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}{seen}")
+    if entry.about:
+        print_text(f"    about {', '.join(subject.partition(':')[2] for subject in entry.about)}")
+    if new := place.successor:
+        print_text(f"    superseded on {new.at[:10]} by {new.id}")
     for line in entry.body.split("\n"):
         print_text(f"    {line}".rstrip())
 
@@ -88,7 +97,7 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
 
     What is written between no markers is an entry of yours. A state is one of standing, superseded, done,
-    pinned, waiting.
+    pinned, stale (an open task of a session that nobody mentioned for 14 days), waiting.
 
     \b
     Example:
@@ -137,8 +146,6 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
 def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
-    from lineage.cli.open import build_command, find_editor, run_program  # only this needs it
-
     books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
@@ -277,6 +284,37 @@ def _print_indented(label: str, text: str) -> None:
     print_text(f"  {label}:")
     for line in text.split("\n"):
         print_text(f"    | {line}".rstrip())
+
+
+@options.command("why")
+@click.argument("entry_id", metavar="ID")
+def why(root: Path, entry_id: str, as_json: bool) -> int:
+    """Why an entry was learned: the words it came from, and the features that its score is made of.
+
+    The sentence is read anew in its capture, by today's weights. Each feature is printed with what it adds and the
+    words that it is seen in. A score is a likelihood, from 0 to 1.
+
+    \b
+    Example:
+      lineage book why 718d
+    """
+    found = run_in_workspace(root, lambda ws: explain_entry(ws, entry_id), needs_index=False)
+    return print_result(found.as_json(), lambda: _print_explanation(found), as_json=as_json)
+
+
+def _print_explanation(found: Explanation) -> None:
+    print_entry(found.location)
+    _print_indented("came from", found.quote)
+    if found.problem:
+        print_text(f"  {found.problem}")
+        return
+    print_text(f"  said by the {found.role}; score {found.score:.2f}, kept from {found.kept_from:.2f} on")
+    if found.says_so:
+        print_text("  kept whatever its score: it says what it is")
+    print_text(f"    {found.bias:+.2f}  to begin with")
+    for feature in found.features:
+        words = f": {feature.words}" if feature.words else ""
+        print_text(f"    {feature.weight:+.2f}  {feature.name}{words}")
 
 
 @options.command("migrate")

@@ -1,15 +1,23 @@
-"""The output of a SessionStart hook: the context block in each harness's own format (harnesses.md 0.4).
+"""The output of a hook: text as context in each harness's own format (harnesses.md 0.4), between lineage's markers.
 
-The hook path imports this module, so it imports only `json`, for the hook's payload needs that anyway.
+The hook path imports this module, so it is light.
 """
 
-import json
+from lineage.core.base.scan_json import quote_json
 
 CONTEXT_OPENING = "<lineage-context>"
 CONTEXT_CLOSING = "</lineage-context>"
+CONTEXT_MARKERS = (
+    (CONTEXT_OPENING, CONTEXT_CLOSING),
+    ("<hook_context>&lt;lineage-context&gt;", "&lt;/lineage-context&gt;</hook_context>"),
+    ("&lt;lineage-context&gt;", "&lt;/lineage-context&gt;"),
+)
+"""The markers of lineage's own blocks: as they are given, as Gemini CLI puts them into a prompt, and quoted of it."""
+
 CUT_NOTE = "\n… (the rest is in the workspace)"
 
-_HOOK = '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":%s}}\n'
+_EVENT = "EVENT"
+_HOOK = '{"hookSpecificOutput":{"hookEventName":"EVENT","additionalContext":%s}}\n'
 
 OUTPUT_FORMATS: dict[str, tuple[str, str, int]] = {
     "claude-code": (_HOOK, "utf-16-le", 20_000),  # 10,000 characters, as JavaScript counts them
@@ -31,8 +39,8 @@ MAX_TOKENS = 2_400
 """The tokens that fit every harness, as `core.capture.budget` counts them: at least a fourth of the bytes."""
 
 
-def format_hook_output(harness: str, text: str) -> str:
-    r"""Return the output that makes `text` context of a new session: a line of ASCII, or "" for nothing.
+def format_hook_output(harness: str, text: str, event: str = "SessionStart") -> str:
+    r"""Return the output that makes `text` context of a session: a line of ASCII, or "" for nothing.
 
     The text stands between markers that `strip_injections` takes out of transcripts.
 
@@ -50,4 +58,26 @@ def format_hook_output(harness: str, text: str) -> str:
     if len(data) > limit:
         text = data[: limit - len(CUT_NOTE.encode(encoding))].decode(encoding, "ignore")
         text = (text.rpartition("\n")[0] if "\n" in text else text) + CUT_NOTE
-    return line % json.dumps(frame % text)
+    return line.replace(_EVENT, event) % quote_json(frame % text)
+
+
+def strip_blocks(text: str, markers: tuple[tuple[str, str], ...] = CONTEXT_MARKERS) -> str:
+    """Return the text without its closed blocks. The gap after a block at the start of a line goes too."""
+    for opening, closing in markers:
+        text = _strip_blocks(text, opening, closing)
+    return text
+
+
+def _strip_blocks(text: str, opening: str, closing: str) -> str:
+    # One pass with `find`: a regular expression takes quadratic time for unclosed blocks.
+    parts, position, begins_line = [], 0, True
+    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
+        if start > position:
+            begins_line = text[start - 1] == "\n"
+        parts.append(text[position:start])
+        position = end + len(closing)
+        gap = position
+        while begins_line and text[gap : gap + 1] in (" ", "\t", "\n"):
+            gap += 1
+        position = text.rfind("\n", position, gap) + 1 or gap
+    return "".join(parts) + text[position:]

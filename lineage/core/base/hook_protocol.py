@@ -1,4 +1,4 @@
-"""Hooks and the worker: keys of queued payloads, relative to `.lineage/`, and their fields. Imports nothing."""
+"""Hooks and the worker: keys of queued payloads, relative to `.lineage/`, and their fields. It imports nothing."""
 
 EVENT_QUEUE = "spool/signals/"
 DEAD_LETTERS = "spool/dead/"
@@ -9,7 +9,13 @@ COMPACTION_PREFIX = "compaction--"
 """The beginning of the name of what comes before a compaction: the hook behind it waits until it is worked off."""
 
 CONTEXT_CACHE = "context/"
+RECALL_LOG = "recall/"
+"""What each session was given at its prompts and actions: a file of JSON lines, by the session's token."""
+
 HOOK_LOG = "log/hook.log"
+RECALL_MARK = "recall at the "
+"""The beginning, behind the time, of a line about a recall that failed: the session itself is captured all the same."""
+
 WORKER_LOCK = "worker"
 
 VERSION = 1
@@ -29,8 +35,8 @@ PAYLOAD_FIELDS = frozenset(
 
 EVENT_FIELDS = ("hook_event_name", "event", "type")
 EVENT_BY_FIELD = (
-    ("agentId", "subagentStop"), ("stopReason", "agentStop"), ("trigger", "preCompact"), ("reason", "sessionEnd"),
-    ("source", "sessionStart"),
+    ("toolResult", "postToolUse"), ("toolArgs", "preToolUse"), ("agentId", "subagentStop"), ("stopReason", "agentStop"),
+    ("trigger", "preCompact"), ("reason", "sessionEnd"), ("source", "sessionStart"), ("prompt", "userPromptSubmitted"),
 )  # fmt: skip
 """The event of a payload that names none, by the first of these fields that it has."""
 
@@ -48,29 +54,26 @@ TURN_END_EVENTS = frozenset(
 BEFORE_COMPACTION_EVENTS = frozenset(
     {"PreCompact", "preCompact", "before-compaction", "before_compaction", "session_before_compact"}
 )
-COMPACTED, RESUMED = "compact", "resume"
+AFTER_COMPACTION_EVENTS = frozenset({"PostCompact", "compaction", "session.compacted", "session_compact"})
+COMPACTED, RESUMED, CLEARED = "compact", "resume", "clear"
 """Why a session starts that was there before."""
+
+PROMPT, ACTION = "prompt", "action"
+_PROMPTS = ("UserPromptSubmit", "BeforeAgent", "userPromptSubmitted", "prompt")
+_ACTIONS = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "AfterTool", "preToolUse", "postToolUse", "postToolUseFailure",
+    "action",
+)  # fmt: skip
+RECALL_KINDS = dict.fromkeys(_PROMPTS, PROMPT) | dict.fromkeys(_ACTIONS, ACTION)
+"""What recall is asked for, by event. These events are answered and not queued."""
+
+NO_RECALL = "--no-recall"
+"""In a hook's command line: these events are not answered either."""
 
 WORKER_LOCK_FD = 3
 """The descriptor of the lock that a hook takes for the worker, so that no other hook starts a second one."""
 
 
-def context_block_key(agent: str, folder: str, checksum: int) -> str:
-    """Return the key of the context block for new sessions of an agent in a folder.
-
-    `checksum` is the `zlib.crc32` of both, joined by a newline.
-
-    >>> context_block_key("default", "/home/ada/demo", 255)
-    'context/000000ff-15.txt'
-    """
-    return f"{CONTEXT_CACHE}{checksum:08x}-{len(agent) + len(folder):x}.txt"
-
-
 def session_block_name(session_id: str) -> str:
     """Return the name, in the place of a folder, of the block that a session is told after a compaction."""
     return f"session {session_id}"
-
-
-def context_block_header(agent: str, folder: str) -> str:
-    """Return the first line of a context block. It tells two folders with the same checksum apart."""
-    return f"{agent} {folder}\n"

@@ -1,4 +1,4 @@
-r"""Text as Markdown in which nothing runs, links, hides or tags, and the way back (format: Bodies).
+r"""Text as Markdown without anything that runs, links, hides or tags, and the way back (format: Bodies).
 
 Two escapes, one inside the other. Characters that nobody sees, or that an editor would lose, become visible:
 `⟦U+000D⟧`, also in code. In prose a backslash stands before every mark that could begin a link, an embed, a tag, HTML,
@@ -79,7 +79,7 @@ _LANGUAGES = frozenset((
 
 
 def show_invisible(text: str) -> str:
-    r"""Return a text with visible escapes for what nobody sees and for what an editor or the body hash would lose.
+    r"""Return a text with visible escapes for signs that nobody sees, or that an editor or the body hash would lose.
 
     >>> show_invisible("\r\nend ")
     '⟦U+000D⟧\nend⟦U+0020⟧'
@@ -256,7 +256,7 @@ def _escape_info(info: str) -> str:
 
 
 def _holds_table(lines: Sequence[str], start: int) -> bool:
-    """Return whether the lines up to the next empty one may be a table, where a `|` in code ends a cell."""
+    """Return whether the lines up to the next empty one may be a table: there a `|` in code ends a cell."""
     for position in range(start, len(lines)):
         if not lines[position]:
             return False

@@ -3,13 +3,12 @@
 (spec: session token contract, file naming; format: Workspace)
 """
 
-import base64
-import hashlib
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from lineage.core.base.file_names import DEVICE_MARK, DEVICE_NAME, escape_name, unescape_name
+from lineage.core.base.session_token import hash_identity
 from lineage.core.base.times import from_file_name, to_file_name
 from lineage.errors import InvalidInput
 
@@ -75,8 +74,7 @@ def derive_session_token(agent_id: str, identity: str) -> str:
     >>> derive_session_token("default", "sess-1")
     'yruajzz2ynbltkjz'
     """
-    seed = f"{validate_agent_id(agent_id)}:{identity.strip()}".encode()
-    return base64.b32encode(hashlib.sha256(seed).digest()).decode("ascii").lower()[:16]
+    return hash_identity(validate_agent_id(agent_id), identity)
 
 
 def derive_parent_token(identity: Identity, parent_session: str | None) -> str | None:
@@ -94,10 +92,8 @@ def validate_agent_id(agent_id: str) -> str:
     """Return the agent id, or raise InvalidInput."""
     # A colon would let two identities share one token.
     if not is_agent_id(agent_id):
-        raise InvalidInput(
-            f"not an agent id: {agent_id[:80]!r}",
-            hint="use 1–64 letters, digits, dots, dashes or underscores, for example --agent default",
-        )
+        hint = "use 1–64 letters, digits, dots, dashes or underscores, for example --agent default"
+        raise InvalidInput(f"not an agent id: {agent_id[:80]!r}", hint=hint)
     return agent_id
 
 
@@ -107,10 +103,8 @@ def validate_id(name: str, value: object) -> str:
         raise InvalidInput(f"{name} is missing", hint=f"give {name} as the harness reports it")
     text = value.strip()
     if len(text) > MAX_ID_LENGTH or not (text.isprintable() or _CONTROL.search(text) is None):
-        raise InvalidInput(
-            f"{name} is not usable: {text[:60]!r}",
-            hint=f"{name} is one printable line of at most {MAX_ID_LENGTH} characters",
-        )
+        hint = f"{name} is one printable line of at most {MAX_ID_LENGTH} characters"
+        raise InvalidInput(f"{name} is not usable: {text[:60]!r}", hint=hint)
     return text
 
 
@@ -155,7 +149,7 @@ def build_alias(title: str, kind: str) -> str:
 
 
 def build_css_classes(kind: str) -> list[str]:
-    """Return the classes by which a style sheet of Obsidian's knows the note of an artifact or manifest."""
+    """Return the classes for the note of an artifact or manifest in a style sheet of Obsidian's."""
     return ["lineage", f"lineage-{kind}"]
 
 
@@ -188,7 +182,7 @@ def find_tokens(path: str) -> list[str]:
 
 
 def derive_unknown_session_token(agent_id: str) -> str:
-    """Return the token that stands for an agent's session whose id a command wasn't told."""
+    """Return the token for an agent's session if a command wasn't told its id."""
     return derive_session_token(agent_id, "unknown session")
 
 

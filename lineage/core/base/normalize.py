@@ -42,7 +42,7 @@ def _fold_signs(text: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Return the form in which two texts are the same entry.
+    """Return a text's identity: two texts with the same one are the same entry.
 
     Words, their order, signs and digits count. Case, white space and a full stop at the end don't.
 

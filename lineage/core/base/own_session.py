@@ -1,21 +1,19 @@
 """Context blocks without the session that is told. For resumed and compacted sessions alone."""
 
-from base64 import b32encode
-from hashlib import sha256
+from lineage.core.base.session_token import hash_identity
 
 LAST_SESSION = "Last session"
 """The heading of the section that begins with a session's line and goes on with its summary."""
 
 
 def drop_session(block: str, agent: str, session_id: str) -> str:
-    r"""Return a block without what it says of one session: its line, and its summary.
+    r"""Return a block without the line and the summary of one session.
 
     >>> drop_session("Memory.\n\n## Last session\n> - Done. [[memory/2026--yruajzz2ynbltkjz--summary.md]]\n> It was.",
     ... "default", "sess-1")
     'Memory.'
     """
-    seed = f"{agent}:{session_id.strip()}".encode("utf-8", "replace")
-    token = b32encode(sha256(seed).digest()).decode().lower()[:16]  # as `naming.derive_session_token` makes it
+    token = hash_identity(agent, session_id)
     kept = []
     for section in block.split("\n\n## "):
         heading, *lines = section.split("\n")

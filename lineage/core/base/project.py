@@ -16,7 +16,7 @@ _MAX_LENGTH = 512
 
 
 def normalize_remote(url: str) -> str | None:
-    r"""Return the repository of a remote as `host/owner/name`; None for a path and for what names no repository.
+    r"""Return the repository of a remote as `host/owner/name`; None for a path and for a remote without a repository.
 
     Credentials, ports, queries and `.git` are left out, and so are the differences between a host's addresses.
 
@@ -118,8 +118,18 @@ def strip_worktree_name(path: str) -> str:
     return path[len(mark) :].partition("/")[2] if mark else path
 
 
+def strip_project(path: str, project: str | None) -> str:
+    r"""Return a path below the root of its project or of a worktree in it, any other as it is.
+
+    >>> strip_project("C:\\demo\\src\\x.py", "C:\\demo"), strip_project("/demo/.worktrees/a/x.py", "/demo")
+    ('src/x.py', 'x.py')
+    """
+    normal, root = path.replace("\\", "/"), f"{(project or '').replace(chr(92), '/').rstrip('/')}/"
+    return strip_worktree_name(normal[len(root) :]) if root != "/" and normal.startswith(root) else path
+
+
 def normalize_subfolder(path: str) -> str:
-    r"""Return a path below a repository's root without what adds nothing; "" for the root and what is outside of it.
+    r"""Return a path below a repository's root in its shortest form; "" for the root and for a path outside of it.
 
     >>> normalize_subfolder("./packages\\api/"), normalize_subfolder("a/../b"), normalize_subfolder("../demo")
     ('packages/api', 'b', '')
@@ -133,6 +143,20 @@ def normalize_subfolder(path: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def relate_path(path: str, root: str, subfolder: str = "") -> str:
+    """Return a path below the root of a repository, "" for one outside of it; others are relative to the subfolder.
+
+    >>> relate_path("/srv/demo/.worktrees/x/a.py", "/srv/demo"), relate_path("a.py", "/srv/demo", "web")
+    ('a.py', 'web/a.py')
+    >>> relate_path("/etc/hosts", "/srv/demo"), relate_path("~/a.py", "/srv/demo")
+    ('', '')
+    """
+    inside = strip_project(path, root)
+    if is_absolute(inside) or inside.startswith("~"):
+        return ""
+    return normalize_subfolder(inside if inside != path else f"{subfolder}/{path}")
 
 
 def is_repository(key: str) -> bool:
@@ -150,7 +174,7 @@ def has_project(key: str) -> bool:
 
 
 def label_projects(keys: "list[str]") -> "dict[str, str]":
-    """Return a short name for each key: its last part, the last two where several share it, else the whole key.
+    """Return a short name for each key: its last part, the last two if several share it, else the whole key.
 
     >>> label_projects(["github.com/ada/cli", "github.com/eve/cli", "~/demo"])
     {'github.com/ada/cli': 'ada/cli', 'github.com/eve/cli': 'eve/cli', '~/demo': 'demo'}

@@ -52,7 +52,7 @@ def unwrap_text(text: str) -> str:
 
 
 def list_readings(text: str) -> tuple[str, ...]:
-    """Return the text folded for comparison, and its reading where that has other words."""
+    """Return the text folded for comparison, and its reading if that has other words."""
     folded, reading = fold_text(text), fold_text(unwrap_text(text))
     return (folded,) if reading.split() == folded.split() else (folded, reading)
 

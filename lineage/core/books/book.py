@@ -182,7 +182,8 @@ def redact_book(book: Book, clean: Callable[[str], str], *, include_handwritten:
     for part in book.parts:
         if part.entry and part.is_complete:
             more = tuple((key, clean_json(value)) for key, value in part.entry.more)
-            entry = part.entry._replace(text=clean(part.entry.text), more=more)
+            about = tuple(map(clean, part.entry.about))
+            entry = part.entry._replace(text=clean(part.entry.text), about=about, more=more)
             parts.append(part if entry == part.entry else make_entry_part(book, entry))
         else:
             parts.append(part._replace(raw=clean(part.raw)) if include_handwritten and not part.forgotten_id else part)

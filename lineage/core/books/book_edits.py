@@ -36,15 +36,11 @@ def find_part(book: Book, identifier: str) -> BookPart:
     """Return the part of an entry. Raises NotFoundError for none, InvalidInput if its end marker is missing."""
     part = next((part for part in book.parts if part.entry and part.entry.id == identifier), None)
     if part is None:
-        raise NotFoundError(
-            f"no entry {identifier[:40]!r} in {book.kind} of {book.scope}",
-            hint="run `lineage book show` for the entries and their ids",
-        )
+        hint = "run `lineage book show` for the entries and their ids"
+        raise NotFoundError(f"no entry {identifier[:40]!r} in {book.kind} of {book.scope}", hint=hint)
     if not part.is_complete:
-        raise InvalidInput(
-            f"entry {identifier} has lost its end: what belongs to it can't be told",
-            hint=f"write `<!-- lineage:end {identifier} -->` below it, or delete it by hand",
-        )
+        hint = f"write `<!-- lineage:end {identifier} -->` below it, or delete it by hand"
+        raise InvalidInput(f"entry {identifier} has lost its end: what belongs to it can't be told", hint=hint)
     return part
 
 
@@ -62,10 +58,8 @@ def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
         return book
     for old in book.entries:
         if old.id in entry.supersedes and not can_supersede(entry.trust, old.trust):
-            raise InvalidInput(
-                f"a derived entry can't take the place of {old.id}, which the user stated",
-                hint="add it without `supersedes`; the user can confirm it",
-            )
+            hint = "add it without `supersedes`; the user can confirm it"
+            raise InvalidInput(f"a derived entry can't take the place of {old.id}, which the user stated", hint=hint)
     return append_parts(book, make_entry_part(book, entry))
 
 
@@ -103,7 +97,16 @@ def forget(book: Book, identifier: str) -> Book:
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
     """Move a pending entry into the book, as confirmed by the user. Return both books, the pending one first."""
     entry = find_entry(pending, identifier)
-    return remove_entry(pending, identifier), add(book, mark_judged(entry)._replace(source=CONFIRMED, updated=now))
+    return remove_entry(pending, identifier), _receive(book, mark_judged(entry)._replace(source=CONFIRMED, updated=now))
+
+
+def _receive(book: Book, entry: Entry) -> Book:
+    """Add an entry that moves here, unless a crash between the two writes left its words here already.
+
+    `add` takes an id for known that a newer entry only supersedes: the words would be lost on the way.
+    """
+    is_here = any(known.id == entry.id and known.text == entry.text for known in book.entries)
+    return book if is_here else append_parts(book, make_entry_part(book, entry))
 
 
 def mark_judged(entry: Entry) -> Entry:
@@ -124,7 +127,8 @@ def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, B
     new_id = compute_entry_id(target.scope, target.kind, entry.body, entry.origin)
     if new_id == identifier:
         return book, target
-    return forget(book, identifier), add(target, mark_judged(entry)._replace(id=new_id, pinned=False, updated=now))
+    moved = mark_judged(entry)._replace(id=new_id, pinned=False, updated=now)
+    return forget(book, identifier), _receive(target, moved)
 
 
 def remove_entry(book: Book, identifier: str) -> Book:

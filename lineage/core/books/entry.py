@@ -40,11 +40,14 @@ _FENCE = re.compile(r"[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})(.*)
 _UNSAFE = re.compile(
     r"[<>]|(?<=-)-|(?<=!)\[|[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )  # within JSON, where only strings can hold them
-_KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "updated", "pinned")
+_KEYS = ("id", "at", "source", "tool", "from", "tags", "supersedes", "about", "updated", "pinned")
 
 
 class Entry(NamedTuple):
-    """One entry: `text` starts with its title, `origin` links its artifact, `more` has unknown keys as JSON."""
+    """One entry: `text` starts with its title, `origin` links its artifact, `more` has unknown keys as JSON.
+
+    `about` names the files, commands and errors that it is bound to. (core/base/about.py)
+    """
 
     id: str
     at: str
@@ -54,6 +57,7 @@ class Entry(NamedTuple):
     origin: str | None = None
     tags: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
     updated: str | None = None
     pinned: bool = False
     more: tuple[tuple[str, str], ...] = ()
@@ -106,6 +110,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
     origin: str | None = None,
     tags: tuple[str, ...] = (),
     supersedes: tuple[str, ...] = (),
+    about: tuple[str, ...] = (),
 ) -> Entry:
     """Return an entry, neutralized unless user-stated. Raises InvalidInput for an empty body or a bad time."""
     if not _normalize(body):
@@ -119,6 +124,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
         origin=origin,
         tags=tuple(dict.fromkeys(filter(None, map(to_one_line, tags)))),
         supersedes=supersedes,
+        about=about,
     )
     text = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
     title = f"### {escape_markdown(heading) or entry.at[:16].replace('T', ' ')}\n\n"
@@ -197,6 +203,7 @@ def parse_entry(value: str) -> Entry | None:
             origin=_expect_text(meta.get("from")),
             tags=_expect_texts(meta.get("tags")),
             supersedes=_expect_texts(meta.get("supersedes")),
+            about=_expect_texts(meta.get("about")),
             updated=to_utc(meta["updated"]) if "updated" in meta else None,
             pinned={True: True, False: False}[meta.get("pinned", False)],
             more=tuple((key, json.dumps(item)) for key, item in meta.items() if key not in _KEYS),
@@ -226,6 +233,7 @@ def _render_comment(entry: Entry) -> str:
         "from": entry.origin,
         "tags": list(entry.tags),
         "supersedes": list(entry.supersedes),
+        **({"about": list(entry.about)} if entry.about else {}),
         **({"updated": entry.updated} if entry.updated else {}),
         **({"pinned": True} if entry.pinned else {}),
         **{key: json.loads(item) for key, item in entry.more},

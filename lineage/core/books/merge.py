@@ -136,10 +136,10 @@ def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
         for name in Entry._fields
         if old and getattr(mine, name) == getattr(old, name) and name != "text"
     }
-    if old is None or old.tags not in (mine.tags, yours.tags):
-        changed["tags"] = tuple(dict.fromkeys((*mine.tags, *yours.tags)))
-    if old is None or old.supersedes not in (mine.supersedes, yours.supersedes):
-        changed["supersedes"] = tuple(dict.fromkeys((*mine.supersedes, *yours.supersedes)))
+    for name in ("tags", "supersedes", "about"):
+        ours, theirs = getattr(mine, name), getattr(yours, name)
+        if old is None or getattr(old, name) not in (ours, theirs):
+            changed[name] = tuple(dict.fromkeys((*ours, *theirs)))
     updated = max(mine.updated or "", yours.updated or "")
     return mine._replace(**{**changed, "updated": updated or None})
 

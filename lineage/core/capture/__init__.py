@@ -1,1 +1,1 @@
-"""One capture: `request`, `capture`, `planner` and `ledger`; `budget` bounds what is shown."""
+"""One capture: `request`, `capture`, `planner` and `ledger`; `budget` bounds the text that is shown."""

@@ -28,7 +28,7 @@ class Capture:
     them. `skipped` counts, by reason, the records that are not turns: unknown, damaged, bookkeeping, sub-agents.
     `has_data` says that data is attached to the session, so that it can have findings. `partial` says that only the
     prompts are left: the harness deleted the rest. `lane` is the lasting chat that the session is of. `project_hash` is
-    the SHA-256 of the project's folder where the source names no more.
+    the SHA-256 of the project's folder if the source names no more.
     """
 
     turns: Sequence[Turn]

@@ -74,6 +74,19 @@ class LedgerEntry(NamedTuple):
         return is_allowed_in_scope(GLOBAL, private=self.private, token="")
 
 
+class NotedCapture(NamedTuple):
+    """An entry as the notes of projects and days show it; no private session's, and none of the archive."""
+
+    membership: str
+    stem: str
+    token: str
+    project: str
+    title: str
+    ask: str
+    harness: str
+    manifest_path: str
+
+
 class ProjectTally(NamedTuple):
     """The number of entries of a project on a day; the project "" holds private ones and those without one."""
 

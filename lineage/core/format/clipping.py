@@ -1,4 +1,4 @@
-"""What a transcript keeps of long results and inputs: they are cut in the middle, said and fingerprinted."""
+"""The rest of long results and inputs in a transcript: they are cut in the middle, said and fingerprinted."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ def _clip_parts(parts: Iterable[InputPart], limit: int) -> Iterator[InputPart]:
 
 
 def _clip_middle(text: str, limit: int) -> tuple[str, str]:
-    """Return a text of about `limit` characters and the fingerprints of what is left out."""
+    """Return a text of about `limit` characters and the fingerprints of the rest."""
     if len(text) <= limit:
         return text, ""
     head = limit * 3 // 4

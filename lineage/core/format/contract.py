@@ -17,7 +17,8 @@ _TIMES = frozenset(
 )
 
 _ITEMS: dict[str, type | UnionType] = {"watermark": int | str | NoneType}
-_LISTS = {"imported_from": (TOKEN, "session tokens"), "sub_agents": (STEM, "stems")}
+_STEMS = (STEM, "stems")
+_LISTS = {"imported_from": (TOKEN, "session tokens"), "sub_agents": _STEMS, "previous": _STEMS, "related": _STEMS}
 _WATERMARKS = ([int, str, str], [int, NoneType, str])
 
 
@@ -38,8 +39,8 @@ def check_meta(key_types: Mapping[str, tuple[type, ...]], meta: Mapping[str, Any
         names = meta.get(key, [])
         if not (isinstance(names, list) and all(isinstance(name, str) and pattern.fullmatch(name) for name in names)):
             raise FormatError(f"{key!r} is not a list of {what}")
-    if type(meta.get("subfolder", "")) is not str:
-        raise FormatError("'subfolder' is not text")
+    if not all(type(meta.get(key, "")) is str for key in ("subfolder", "project_name")):
+        raise FormatError("'subfolder' or 'project_name' is not text")
     if "watermark" in key_types and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:

@@ -9,9 +9,9 @@ class Digest:
     """The facts of a run of sanitized turns, in order of appearance.
 
     All texts are lines or paragraphs, but `last_reply` is the agent's last message. `asks` and `outcomes` are the
-    synopsis, `commits` subjects with ids, `checks` the commands that passed when they ran last. `requests` may be read
-    anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a tool call without an
-    answer) or `result`.
+    synopsis with its odds, `commits` subjects with ids, `checks` the commands that passed when they ran last.
+    `requests` may be read anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a
+    tool call without an answer) or `result`.
     """
 
     turns: int = 0
@@ -19,6 +19,8 @@ class Digest:
     replies: int = 0
     asks: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
+    ask_odds: tuple[float, ...] = ()
+    outcome_odds: tuple[float, ...] = ()
     last_reply: str = ""
     commits: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ FORMAT = 2
 
 SENTENCE_VERSION = "memory_sentence_v1"
 
-_OPTIONAL = ("subfolder", "imported_from", "sub_agents")
+_OPTIONAL = ("subfolder", "imported_from", "sub_agents", "project_name", "previous", "related")
 _DEFAULTS: dict[str, Any] = {"format": 1, "repository": None, "partial": False, "cssclasses": []}
 """The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
@@ -99,6 +99,8 @@ class Manifest(NamedTuple):
 
     `resanitized` holds a record of each artifact that was replaced under new redaction rules. `imported_from` holds
     the tokens of the session before a bundle brought it here, oldest first, `sub_agents` the stems of its sub-agents.
+    `project_name` is that of the project's note, `previous` the stem of the project's session before this one (or
+    none), `related` those of earlier ones that edited the same files.
     """
 
     kind: str
@@ -136,6 +138,9 @@ class Manifest(NamedTuple):
     body: str
     imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
     sub_agents: list[str] = []  # noqa: RUF012
+    project_name: str = ""
+    previous: list[str] = []  # noqa: RUF012
+    related: list[str] = []  # noqa: RUF012
 
     @property
     def identity(self) -> Identity:
@@ -344,7 +349,7 @@ _TYPES: dict[type, dict[str, tuple[type, ...]]] = {
 
 
 def check_format(number: Any) -> None:
-    """Raise FormatError for a format that this version doesn't know, and for what is no format."""
+    """Raise FormatError for a format that this version doesn't know, and for a value that is no format."""
     if type(number) is int and number > FORMAT:
         hint = f"upgrade lineage on this machine to a version that reads format {number}"
         raise FormatError(f"it has format {number}, and lineage {__version__} reads up to {FORMAT}", hint=hint)

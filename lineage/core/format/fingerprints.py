@@ -8,19 +8,14 @@ of all that tools printed.
 import base64
 import re
 import struct
-import zlib
 from collections.abc import Iterator, Sequence
 
 from lineage.core.base.normalize import tokenize_folded
 from lineage.core.base.unwrap import fold_readings
+from lineage.core.base.word_runs import RUN_WORDS, WINDOW, hash_words
 
-RUN_WORDS = 5
-WINDOW = 4
-SURE_WORDS = RUN_WORDS + WINDOW - 1
-"""Every run of so many words is found again."""
 MAX_CHARS = 1_000_000
 
-_MIN_SHORT_WORDS = 3
 _SHORT = re.compile(  # plain words from the beginning of a line or sentence to its end
     r"(?:^|[.!?…:] )[ \t>*#-]*((?:[^\W\d_]+[ ,'-]+){2,6}[^\W\d_]+)(?=[.!?…]?(?:\s|$))", re.MULTILINE
 )
@@ -31,35 +26,16 @@ def compute_fingerprints(text: str) -> frozenset[int]:
     return winnow(tokenize_folded(fold_readings(text[:MAX_CHARS])))
 
 
-def compute_all_hashes(text: str) -> frozenset[int]:
-    """Return the hashes of all runs of five words, to look for in another text's fingerprints."""
-    return frozenset(hash_runs(tokenize_folded(fold_readings(text))))
-
-
-def hash_runs(words: Sequence[str]) -> Iterator[int]:
-    """Yield the hash of each run of five words, in order."""
-    return (_hash(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1))
-
-
 def winnow(words: Sequence[str]) -> frozenset[int]:
     """Return the hashes of the runs that stay."""
     runs = zip(*(words[start:] for start in range(RUN_WORDS)), strict=False)
-    hashes = list(map(_hash, runs))
+    hashes = list(map(hash_words, runs))
     return frozenset(map(min, *(hashes[start:] for start in range(WINDOW))))
 
 
 def hash_short_sentences(folded: str) -> Iterator[int]:
     """Yield the hashes of lines and sentences of three to seven words: too short for a run of eight."""
-    return (_hash(tokenize_folded(sentence)) for sentence in _SHORT.findall(folded))
-
-
-def hash_short(words: Sequence[str]) -> list[int]:
-    """Return the hash of a line or sentence of three to seven words; none for any other."""
-    return [_hash(words)] if _MIN_SHORT_WORDS <= len(words) < SURE_WORDS else []
-
-
-def _hash(words: Sequence[str]) -> int:
-    return zlib.crc32(" ".join(words).encode("utf-8", "replace"))
+    return (hash_words(tokenize_folded(sentence)) for sentence in _SHORT.findall(folded))
 
 
 def encode_fingerprints(fingerprints: frozenset[int]) -> str:

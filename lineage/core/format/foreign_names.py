@@ -48,7 +48,7 @@ def find_names(text: str) -> frozenset[str]:
 
 
 def fold_for_names(text: str) -> str:
-    """Return a text in which names stand as `find_names` returns them."""
+    """Return a text with names as `find_names` returns them."""
     return _PIPE.sub("|", fold_readings(text))
 
 

@@ -69,7 +69,7 @@ def build_post(meta: Mapping[str, object], body: str) -> Post:
 
 
 def load(text: str) -> Post:
-    """Return a note's post, its body byte for byte. Raises FormatError where `FrontmatterHandler` does."""
+    """Return a note's post, its body byte for byte. Raises FormatError as `FrontmatterHandler` does."""
     fm, body = _HANDLER.split(text)
     return build_post(_HANDLER.load(fm), body)
 

@@ -1,4 +1,4 @@
-"""Spool jobs: what another process needs to finish a flow after a crash, raw text too (format: Sentence; law 1)."""
+"""Spool jobs: all that another process needs to finish a flow after a crash (format: Sentence; law 1)."""
 
 import json
 from dataclasses import asdict, dataclass

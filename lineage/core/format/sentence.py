@@ -1,13 +1,14 @@
 """`memory_sentence_v1`: the quality floor, and a deterministic fallback that always passes it.
 
-The fallback quotes the best sentences of the synopsis, none of which repeats a tool, and names files by pattern-checked
-base names only. (spec: per-session sentence quality floor; format: Sentence)
+The fallback quotes sentences of the synopsis, none of which repeats a tool, whole or up to the end of a clause, and
+names files by pattern-checked base names only. (spec: per-session sentence quality floor; format: Sentence)
 """
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.plural import pluralize
@@ -27,18 +28,49 @@ _ABBREVIATION = re.compile(r"(?:^|[\s(“\"'])(?:e\.g|i\.e|vs|etc|cf|approx|no|d
 _BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-ÖØ-Þ\u0400-\u042f])|[。！？](?!$)")
 _TERMINAL = re.compile(r"[.!?]$")
 
-_URL = re.compile(r"[a-z0-9+.-]{0,32}://\S*|\bwww\.\S+", re.IGNORECASE)
+_URL = re.compile(
+    r"(?:[a-z0-9+.-]{0,32}://|\bwww\.)(?:www\.)*(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d+)?)?\S*", re.IGNORECASE
+)
+_BACKSLASHES = re.compile(r"(?<=[\w.:@])\\+(?=[\w.])")  # of Windows
+_LONG_PATH = re.compile(r"(?<!\S)[\w.:@~-]*(?:/[\w.@+-]+){3,64}/([\w.@+-]+)")
 _CODE = re.compile(r"`{3,}.*?(?:`{3,}|$)", re.DOTALL)
-_MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)")
-_INNER_STOP = re.compile(r"[.!?…;:]+(?=['’)»]*(?:\s|$))|[。！？]+")
+_MARKUP = re.compile(r"[`*~<>|{}\[\]\\“”\"^$=]+|(?<![^\W_])_+|_+(?![^\W_])|#(?!\d)|:(?=:+\s)")
+_INNER_STOP = re.compile(r"[.!?…]+(?=['’)»]*(?:\s|$))|[。！？]+")
 _SAFE_NAME = re.compile(r"[\w@+-][\w.@+-]{0,47}")
 
-_LONG_WORD = re.compile(r"[^\W_]{4}")
-_CONJUNCTIONS = frozenset(("and", "because", "but", "if", "so", "that", "to", "where", "which", "why", "—", "–", "-"))
-_MAX_ASK_WORDS = 22
-_MAX_QUOTED_WORDS = 14  # of a sentence: two sentences say more than one that is whole
-_MIN_QUOTED_WORDS = 5
-_MAX_QUOTED_CHARS = 120
+# A clause ends before these words, and before a dash or bracket.
+_CONJUNCTIONS = frozenset((
+    "and", "because", "but", "if", "instead", "so", "then", "until", "using", "when", "where", "which", "while", "aber",
+    "und", "weil", "wenn", "car", "et", "mais", "parce", "pero", "porque", "y", "e", "ma", "mas", "и", "но", "—", "–",
+    "-", "→",
+))  # fmt: skip
+# What begins like this isn't said before its comma, and what ends like that isn't said yet.
+_SUBORDINATE = re.compile(
+    r"(?:and )?(?:after|although|as|because|before|for|given|if|in|once|on|since|when|while|with|wenn|si|quand)\b",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(
+    r"\b(?:a|an|the|to|of|in|on|at|by|for|from|into|and|or|but|is|are|was|were|be|been|that|than|as|if|so|not|just|only|"
+    r"also|even|both|its|my|our|your|their|this|these|those|i|we|can|could|will|would|should|have|has|had|want|need|"
+    r"like|make|sure|please|now)$",
+    re.IGNORECASE,
+)
+_LEAD_IN = re.compile(  # what a quotation can do without
+    r"(?:(?:alright|also|and|claude|cool|done|excellent|good|great|hello|hey|hi|nice|now|ok|okay|perfect|so|thanks|then|"
+    r"well|yes)\s?(?:,|:|!|-|–|—)+\s+|(?:also|ok|okay|please)\s+(?!that\b)|(?:can|could|would|will) you\s+|"
+    r"(?:i|we)(?:['’]d| would)? (?:want|need|like)(?: you)? to\s+|"
+    r"(?:i|we)(?:['’]ve| have)(?: already| also| just| now| successfully)* (?=[a-z]+(?:ed|en|nt|lt|ut|de|un|et|und)\b)|"
+    r"successfully\s+)+",
+    re.IGNORECASE,
+)
+_CLAUSE_SIGN = re.compile(r"[，、；：]")  # in scripts without spaces
+_MIN_CUT_WORDS, _MIN_CLAUSE_WORDS, _MAX_QUOTED_WORDS = 5, 3, 30
+_MIN_MORE_WORDS = 3  # of a sentence beside the best one
+_MAX_TORN_WORDS = 14  # of a sentence without a clause that fits
+_MAX_QUOTED_CHARS = 200
+# What a cut sentence is worth beside a whole one: so much, and this for each part of its words.
+_CUT_WORTH, _MORE_WORTH, _TORN_WORTH = 0.45, 0.4, -1.0
+_OUTCOME_WORTH, _NEXT_WORTH = 1.5, 0.7
 _MAX_FILES = 3
 
 
@@ -49,6 +81,13 @@ class SentenceContext:
     harness: str
     session_id: str
     project: str | None = None
+
+
+class _Choice(NamedTuple):
+    """Sentences or parts of them, and what they are worth."""
+
+    worth: float
+    parts: tuple[str, ...]
 
 
 def find_faults(sentence: str, anchors: Iterable[str]) -> list[str]:
@@ -111,23 +150,25 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
 
     >>> (build_fallback(Digest(turns=2, requests=("Why is CI red?",), replies=1), SentenceContext("codex", "s-1",
     ... "/home/ada/demo")))
-    'In demo, “Why is CI red” → the agent answered, and the codex session ended after 2 turns.'
+    'In demo, “Why is CI red?” → the agent answered, and the codex session ended after 2 turns.'
     """
     project = base_name(context.project) if context.project else ""
     name = " ".join(to_plain_text(project).split()[:3])[:48].strip()
     name = name if count_words(name) <= 3 else name[:12]
     place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
     tail = f", and the {context.harness} session {ending} after {pluralize(digest.turns, 'turn')}"
-    actions = "" if _quote(digest.outcomes, _MIN_QUOTED_WORDS) else _format_actions(digest)
+    # A request may be megabytes long.
+    asks = [_to_quotable(one) for one in digest.asks or [one[:1000] for one in digest.requests[:1]]]
+    outcomes = [_to_quotable(one) for one in digest.outcomes]
+    actions = "" if any(outcomes) else _format_actions(digest)
     # A shortened name is no anchor, and few words fill much space where words aren't set apart.
-    needs_tail = (
-        bool(actions) or not name or name != project or any(map(_is_unspaced, (*digest.asks, *digest.outcomes)))
-    )
+    needs_tail = bool(actions) or not name or name != project or any(map(_is_unspaced, (*asks, *outcomes)))
     left = MAX_WORDS - count_words(f"{place} → {actions}{tail * needs_tail}")
-    ask = _quote(digest.asks or digest.requests[:1], min(left, _MAX_ASK_WORDS))
-    asked = f"“{ask}”" if ask else "a request" if digest.requests else "no request"
-    outcome = actions or f"“{_quote(digest.outcomes, left - max(count_words(ask), 2))}”"
-    text = f"{place}, {asked} → {outcome}"
+    asked, outcome = _choose_quotes(
+        _list_choices(asks, digest.ask_odds, left), _list_choices(outcomes, digest.outcome_odds, left), left
+    )
+    asked = asked or ("a request" if digest.requests else "no request")
+    text = f"{place}, {asked} → {outcome or actions}"
     if needs_tail or len(text.split()) < MIN_WORDS:
         text += tail
     return f"{text}."
@@ -140,8 +181,7 @@ def base_name(path: str) -> str:
 
 def to_plain_text(text: str) -> str:
     """Return a text on one line without links, code, markup and inner ends of sentences."""
-    joined = _INNER_STOP.sub(lambda stop: "," if set(stop[0]) <= set(";:") else " – ", strip_markup(text))
-    return to_one_line(joined).strip(" ,.!?-–")
+    return to_one_line(_INNER_STOP.sub(" – ", strip_markup(text))).strip(" ,.!?:;-–")
 
 
 def strip_markup(text: str) -> str:
@@ -157,40 +197,88 @@ def _is_unspaced(text: str) -> bool:
     return count_words(text) > len(text.split())
 
 
-def _quote(sentences: Sequence[str], max_words: int) -> str:
-    """Return the best words of sentences, the best sentence first, as a quotation of at most so many words."""
-    parts, left = list[str](), max_words
-    for sentence in sentences:
-        if left < _MIN_QUOTED_WORDS:
-            break
-        part = _cut_to_best_words(to_plain_text(sentence), min(left, _MAX_QUOTED_WORDS))
-        parts += [part] if part else []
-        left -= count_words(part)
-    return "… ".join(parts)
+def _to_quotable(text: str) -> str:
+    """Return a text as plain text of one sentence without what leads into it, a whole question with its mark."""
+    linkless = _BACKSLASHES.sub("/", _URL.sub(lambda url: url["host"] or " ", _CODE.sub(" ", text)))
+    plain = to_plain_text(_LONG_PATH.sub(r"…/\1", linkless))
+    lead = _LEAD_IN.match(plain)
+    shown = plain[lead.end() :] if lead else plain
+    return f"{shown}?" if shown == plain != "" and text.rstrip(" *_`”\"')").endswith("?") else shown
 
 
-def _cut_to_best_words(plain: str, max_words: int) -> str:
-    """Return the run of words that holds the most long ones, the first of the best."""
-    words = plain.split()
-    if _is_unspaced(plain):  # text without spaces: two characters of it are a word
-        plain = plain[: max_words * 2]
-    elif len(words) > max_words:
-        is_long = [_LONG_WORD.search(word) is not None for word in words]
-        # A clause begins at a comma, or with a word like "that": a quotation from there on can be read.
-        starts = [at for at in range(len(words)) if not at or _ends_clause(words[at - 1])]
-        start = max(starts, key=lambda start: (sum(is_long[start : start + max_words]), -start))
-        plain = " ".join(words[start : start + max_words])
-    if len(plain) > _MAX_QUOTED_CHARS:
-        plain = plain[:_MAX_QUOTED_CHARS].rpartition(" ")[0] or plain[:_MAX_QUOTED_CHARS]
-    return plain.strip(" ,–")
+def _choose_quotes(asks: Mapping[int, _Choice], outcomes: Mapping[int, _Choice], max_words: int) -> tuple[str, str]:
+    """Return the quotations of asks and outcomes that are worth most in so many words, of each at least one."""
+    pairs = [
+        (ask.worth + _OUTCOME_WORTH * outcome.worth, -said, -told, ask.parts, outcome.parts)
+        for said, ask in asks.items()
+        for told, outcome in outcomes.items()
+        if said + told <= max_words
+        and bool(ask.parts) >= (len(asks) > 1)
+        and bool(outcome.parts) >= (len(outcomes) > 1)
+    ]
+    *_, said_parts, told_parts = max(pairs)
+    said, told = (", ".join(f"“{part}”" for part in parts) for parts in (said_parts, told_parts))
+    return said, told
 
 
-def _ends_clause(word: str) -> bool:
-    return word.endswith((",", ";", ":", "–", "—", ")")) or word.lower() in _CONJUNCTIONS
+def _list_choices(sentences: Sequence[str], odds: Sequence[float], max_words: int) -> Mapping[int, _Choice]:
+    """Return what to quote of sentences in each number of words, none included."""
+    choices = {0: _Choice(0.0, ())}
+    for at, plain in enumerate(sentences):
+        chance = (odds[at] if at < len(odds) else 0.5) * _NEXT_WORTH**at
+        before = dict(choices)
+        for part, share in _list_cuts(plain, min(max_words, _MAX_QUOTED_WORDS)) if plain else ():
+            count, worth = count_words(part), chance * share
+            if at and count < _MIN_MORE_WORDS:
+                continue
+            for words, (rest, parts) in before.items():
+                best = choices.get(words + count)
+                if words + count <= max_words and (best is None or rest + worth > best.worth):
+                    choices[words + count] = _Choice(rest + worth, (*parts, part))
+    return choices
+
+
+def _list_cuts(plain: str, max_words: int) -> Iterator[tuple[str, float]]:
+    """Yield what can be quoted of a text, and what it is worth: all, what ends with a clause, else its first words."""
+    total, words = count_words(plain), plain.split()
+    if total <= max_words and len(plain) <= _MAX_QUOTED_CHARS:
+        yield plain, 1.0
+    if _is_unspaced(plain):
+        heads = [plain[: sign.start()] for sign in _CLAUSE_SIGN.finditer(plain[: 2 * max_words])]
+    else:
+        ends = range(_MIN_CUT_WORDS, min(len(words), max_words + 1))
+        heads = [" ".join(words[:at]).rstrip(" ,;:–—-(") for at in ends if _ends_clause(words, at)]
+    heads = [head for head in heads if len(head) <= _MAX_QUOTED_CHARS]
+    most = [head for head in heads if 2 * count_words(head) >= total]
+    yield from ((f"{head}…", _CUT_WORTH + _MORE_WORTH * count_words(head) / total) for head in most)
+    few = min(_MAX_TORN_WORDS, max_words)
+    if total > few and not any(count_words(head) <= few for head in most):
+        torn = plain[: 2 * few - 1] if _is_unspaced(plain) else " ".join(words[:few])
+        short = [head for head in heads if count_words(head) <= few] or [torn[:_MAX_QUOTED_CHARS].rstrip(" ,;:–—-(")]
+        yield f"{short[-1]}…", _TORN_WORTH
+
+
+def _ends_clause(words: Sequence[str], at: int) -> bool:
+    """Return whether the words before a place can be read by themselves."""
+    before, after = words[at - 1], words[at].lower()
+    if after not in _CONJUNCTIONS and not after.startswith("(") and not before.endswith((",", ";", ":", ")")):
+        return False
+    head = " ".join(words[:at]).rstrip(" ,;:")
+    is_closed = head.count("(") == head.count(")") and not _OPEN_END.search(head)
+    # A clause has a verb, somewhere behind its subject.
+    began = next(
+        (
+            place
+            for place in range(at - 1, 0, -1)
+            if words[place].lower() in _CONJUNCTIONS or words[place - 1].endswith(",")
+        ),
+        0,
+    )
+    return is_closed and at - began > _MIN_CLAUSE_WORDS and not (_SUBORDINATE.match(head) and "," not in head)
 
 
 def _format_actions(digest: Digest) -> str:
-    """Return what the agent did, in few words whatever the names of its files are."""
+    """Return the agent's actions in few words, however odd the names of its files."""
     names = [name for name in dict.fromkeys(map(base_name, digest.edited_files)) if _SAFE_NAME.fullmatch(name)]
     shown = names[:_MAX_FILES] if count_words(" ".join(names[:_MAX_FILES])) <= _MAX_FILES else []
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""

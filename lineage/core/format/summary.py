@@ -9,9 +9,24 @@ from lineage.core.base.markdown import escape_prose
 from lineage.core.base.plural import pluralize
 from lineage.core.format.digest import Digest
 
+CHECK = re.compile(
+    r"(?:^|[;&|]\s*|(?<![\w-])(?:run|exec|-m|npx|uvx?|poetry|mise|bundle)\s+)(?:\S*/)?(?:pytest|unittest|tox|nox|mypy|pyright|ruff|"
+    r"flake8|pylint|eslint|tsc|vitest|jest|mocha|playwright|rspec|phpunit|golangci-lint|shellcheck|tests?|lint|check|typecheck|build|"
+    r"(?:cargo|go|dotnet|swift|mix|gradlew?|mvn|bazel) (?:test|build|vet|clippy|check|verify)|"
+    r"make (?:\w+ )?(?:test|check|lint)\w*|(?:npm|pnpm|yarn|bun) (?:test|t)\b)"
+)
+"""Matches a command that builds, tests or lints."""
+
 _MAX_ITEMS = 12
 _MAX_CHARACTERS = 400
 _CODE = re.compile(r"`([^`]+)`")
+_CHECKS_HEADING = "Checks that passed"
+_CHECKS = re.compile(rf"^## {_CHECKS_HEADING}\n\n((?:- .*\n)+)", re.MULTILINE)
+_FILES_HEADING = "Files touched"
+_FILES = re.compile(rf"^## {_FILES_HEADING}\n\n((?:- .*\n)+)", re.MULTILINE)
+_PLAIN_COMMAND = re.compile(r"[\w./:@=+,~-]+(?: [\w./:@=+,~*-]+){0,6}")  # no quotes: they may hold any text
+_REDIRECTION = re.compile(r" *\d?>(?:&\d| *\S+)")
+_MAX_PLAIN_LENGTH = 80
 _ENDINGS = {
     "reply": "The agent said nothing.",
     "request": "The user's last message was not answered.",
@@ -33,15 +48,47 @@ def render_summary(siblings: str, title: str, digest: Digest, narrative: str | N
         _render_section("Asked", digest.requests, quote=True),
         "\n\n".join(("## Outcome", *outcome)),
         _render_section("Commits", digest.commits),
-        _render_section("Checks that passed", digest.checks, code=True),
+        _render_section(_CHECKS_HEADING, digest.checks, code=True),
         "" if narrative else _render_section("Work", _describe_work(digest)),
-        _render_section("Files touched", digest.edited_files, code=True),
+        _render_section(_FILES_HEADING, digest.edited_files, code=True),
         _render_section("Commands run", digest.commands, code=True),
         _render_section("Decisions", digest.decisions),
         _render_section("Lessons", digest.lessons),
         _render_section("Open", digest.open_items),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def list_checks(summary: str) -> list[str]:
+    r"""Return the plain commands among a summary's checks, each once, without redirections.
+
+    A pipe ends well after anything, and so does the part before `;`: of these nothing is known. A change
+    to a folder of the project stays.
+
+    >>> list_checks("## Checks that passed\n\n- `go vet ./... 2>&1 && make test | tail -9`\n- `cd web && npm test`\n")
+    ['go vet ./...', 'cd web && npm test']
+    """
+    found = _CHECKS.search(summary)
+    checks = dict[str, None]()
+    for command in _CODE.findall(found[1]) if found else ():
+        folder = ""
+        for part in command.rpartition(";")[2].split("&&"):
+            plain = _REDIRECTION.sub("", part).strip()
+            if plain.startswith("cd "):
+                folder = f"{plain} && " if plain[3:4].isalnum() else ""
+            elif CHECK.search(plain) and _PLAIN_COMMAND.fullmatch(plain) and len(folder + plain) <= _MAX_PLAIN_LENGTH:
+                checks[folder + plain] = None
+    return list(checks)
+
+
+def list_files(summary: str) -> list[str]:
+    r"""Return the edited files that a summary lists, as calls named them.
+
+    >>> list_files("## Files touched\n\n- `src/a.py`\n- … and 3 more, in the transcript\n")
+    ['src/a.py']
+    """
+    found = _FILES.search(summary)
+    return _CODE.findall(found[1]) if found else []
 
 
 def render_compaction(siblings: str, title: str, text: str) -> str:

@@ -3,14 +3,18 @@
 They are derived whenever a transcript is indexed, so that sessions captured long ago have today's. All are lines of
 plain text: whole sentences, without markup, control and bidi characters.
 
-Sentences of the first requests and of the messages before the next request are ranked by the sum of the weights of
-their features. The weights are those of a logistic regression on labelled sessions of many authors.
+Sentences of the first requests and of the messages before the next request are ranked by the odds that a reader would
+choose them: the weights of their features are those of a logistic regression on labelled sessions of many authors
+(`scripts/eval --fit`), in `synopsis.json`.
 """
 
+import json
 import math
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
@@ -25,15 +29,8 @@ _READ_CHARS = 2000  # of either end of a turn: what it asks for stands at its be
 _MAX_REQUESTS = 8
 _MAX_REPLIES = 40
 
-_ASK_WEIGHTS = {
-    "first request": 1.1, "late request": -0.8, "depth": -1.0, "words": 0.7, "request": 0.8, "imperative": 0.4,
-    "first sentence": 0.8, "problem": 0.1,
-}  # fmt: skip
-_OUTCOME_WEIGHTS = {
-    "begins with a result": 0.5, "result": 0.6, "common": 0.5, "depth": -0.4, "early reply": -0.7, "cause": 0.5,
-    "first sentence": 1.0, "longest reply": 0.1, "about the ask": 0.3, "future": -0.2, "short": -0.6,
-}  # fmt: skip
-_MIN_OUTCOME_SCORE = 1.0
+_MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
+WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
@@ -102,8 +99,12 @@ _FUTURE = re.compile(
     re.IGNORECASE,
 )
 _NO_OUTCOME = re.compile(
-    r"\W*(?:i will|now i|next|first|i need|i can see|i see|looking|now let|i should|the user|"
-    r"you(?:['’]re| are) right)\b|.*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
+    r"\W*(?:i will|now i|next|first|i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
+    r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
+    r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
+    r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
+    r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
+    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
     re.IGNORECASE,
 )
 _CAUSE = re.compile(
@@ -114,10 +115,12 @@ _CAUSE = re.compile(
 
 
 class Synopsis(NamedTuple):
-    """What a person asked for, and what came of it in the agent's words: sentences, the best first."""
+    """What a person asked for, and what came of it in the agent's words: sentences with their odds, the best first."""
 
     asks: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
+    ask_odds: tuple[float, ...] = ()
+    outcome_odds: tuple[float, ...] = ()
 
     @property
     def ask(self) -> str:
@@ -130,26 +133,42 @@ class Synopsis(NamedTuple):
         return self.outcomes[0] if self.outcomes else ""
 
 
-class _Sentence(NamedTuple):
+class Said(NamedTuple):
+    """A sentence of the turn with this number, its content words, its features and the odds that they give it."""
+
     number: int
     text: str
-    score: float
     words: frozenset[str]
+    features: Mapping[str, float]
+    odds: float
 
 
 def build_synopsis(
-    turn_texts: Iterable[TurnText], find_faults: Callable[[Sequence[Statement]], Sequence[object]] | None = None
+    turn_texts: Iterable[TurnText],
+    find_faults: Callable[[Sequence[Statement]], Sequence[object]] | None = None,
+    weights: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Synopsis:
     """Return ask and outcome of turns. `find_faults` says what keeps statements of the agent from memory."""
-    requests, replies = _collect(turn_texts)
-    asks = list(_iter_asks(requests))
-    asked_words = frozenset[str]().union(*(ask.words for ask in asks[:12]))
-    outcomes = _select_different(_iter_outcomes(replies, asked_words), 2 * MAX_SENTENCES)
+    requested, stated = list_said(turn_texts, weights or read_weights())
+    found = _select_different((one for one in stated if one.odds > _MIN_OUTCOME_ODDS), 2 * MAX_SENTENCES)
     if find_faults:
-        faults = find_faults([Statement(one.number, one.text) for one in outcomes])
-        outcomes = [one for one, fault in zip(outcomes, faults, strict=True) if not fault]
-    asks = _select_different(asks, MAX_SENTENCES)
-    return Synopsis(tuple(one.text for one in asks), tuple(one.text for one in outcomes[:MAX_SENTENCES]))
+        faults = find_faults([Statement(one.number, one.text) for one in found])
+        found = [one for one, fault in zip(found, faults, strict=True) if not fault]
+    found = [*found[:1], *(one for one in found[1:MAX_SENTENCES] if one.odds > _MIN_MORE_ODDS)]
+    asked = _select_different(requested, MAX_SENTENCES)
+    asks, outcomes = (tuple(one.text for one in part) for part in (asked, found))
+    ask_odds, outcome_odds = (tuple(one.odds for one in part) for part in (asked, found))
+    return Synopsis(asks, outcomes, ask_odds, outcome_odds)
+
+
+def list_said(
+    turn_texts: Iterable[TurnText], weights: Mapping[str, Mapping[str, float]]
+) -> tuple[list[Said], list[Said]]:
+    """Return the sentences of turns that may be the ask, and those that may be the outcome."""
+    requests, replies = _collect(turn_texts)
+    asks = list(_iter_asks(requests, weights["ask"]))
+    asked_words = frozenset[str]().union(*(ask.words for ask in asks[:12]))
+    return asks, list(_iter_outcomes(replies, asked_words, weights["outcome"]))
 
 
 def build_title(ask: str, outcome: str, fallback: str = "") -> str:
@@ -189,7 +208,7 @@ def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Seq
     return [(number, text) for text, number in requests.items()], replies
 
 
-def _iter_asks(requests: Iterable[tuple[int, str]]) -> Iterator[_Sentence]:
+def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]) -> Iterator[Said]:
     place = 0
     for number, text in requests:
         depth = 0
@@ -210,11 +229,13 @@ def _iter_asks(requests: Iterable[tuple[int, str]]) -> Iterator[_Sentence]:
                     "problem": _PROBLEM.search(line),
                 }
                 depth += 1
-                yield _Sentence(number, line, _weigh(features, _ASK_WEIGHTS), words)
+                yield _weigh(number, line, words, features, weights)
         place += depth > 0
 
 
-def _iter_outcomes(replies: Sequence[tuple[int, str]], asked_words: frozenset[str]) -> Iterator[_Sentence]:
+def _iter_outcomes(
+    replies: Sequence[tuple[int, str]], asked_words: frozenset[str], weights: Mapping[str, float]
+) -> Iterator[Said]:
     frequency = Counter(word for _, text in replies for word in _content_words(text[: 2 * _READ_CHARS]))
     longest = max((len(text) for _, text in replies), default=0)
     for place, (number, text) in enumerate(replies):
@@ -239,19 +260,30 @@ def _iter_outcomes(replies: Sequence[tuple[int, str]], asked_words: frozenset[st
                     "short": count_words(line) < 6,
                 }
                 depth += 1
-                score = _weigh(features, _OUTCOME_WEIGHTS)
-                if score > _MIN_OUTCOME_SCORE:
-                    yield _Sentence(number, line, score, words)
+                yield _weigh(number, line, words, features, weights)
 
 
-def _weigh(features: Mapping[str, object], weights: Mapping[str, float]) -> float:
-    return sum(weights[name] * (value if isinstance(value, float) else bool(value)) for name, value in features.items())
+def _weigh(
+    number: int, line: str, words: frozenset[str], seen: Mapping[str, object], weights: Mapping[str, float]
+) -> Said:
+    features = {name: value if isinstance(value, float) else float(bool(value)) for name, value in seen.items()}
+    score = weights.get("bias", 0.0) + sum(weights.get(name, 0.0) * value for name, value in features.items())
+    return Said(number, line, words, features, round(1 / (1 + math.exp(-score)), 4))
 
 
-def _select_different(sentences: Iterable[_Sentence], max_count: int) -> list[_Sentence]:
+@cache
+def read_weights() -> Mapping[str, Mapping[str, float]]:
+    """Return the weights of the features and the bias, of asks and of outcomes."""
+    weights: Mapping[str, Mapping[str, float]] = json.loads(
+        resources.files(__package__).joinpath(WEIGHTS).read_text("utf-8")
+    )
+    return weights
+
+
+def _select_different(sentences: Iterable[Said], max_count: int) -> list[Said]:
     """Return the best sentences, none that says what a better one does."""
-    selected = list[_Sentence]()
-    for one in sorted(sentences, key=lambda one: -one.score):
+    selected = list[Said]()
+    for one in sorted(sentences, key=lambda one: -one.odds):
         if len(selected) == max_count:
             break
         if all(len(one.words & other.words) * 2 < max(1, min(len(one.words), len(other.words))) for other in selected):

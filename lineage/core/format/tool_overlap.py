@@ -12,17 +12,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import NamedTuple
 
+from lineage.core.base import word_runs
 from lineage.core.base.normalize import tokenize, tokenize_folded
 from lineage.core.base.unwrap import fold_readings, list_readings
 from lineage.core.format import fingerprints as prints
 from lineage.core.format.clipping import is_overlong
 from lineage.core.format.foreign_names import find_first, find_names
-from lineage.core.format.turns import ASSISTANT, TOOL, Turn, TurnText
+from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, TurnText
 
-OVERLONG = 1 << 32
-"""Beside the hashes of an artifact: fingerprints don't cover all that its tools printed."""
 SHINGLE_WORDS = 3
 RUN_WORDS = 6
 _RUN_SHINGLES = RUN_WORDS - SHINGLE_WORDS + 1
@@ -30,6 +30,10 @@ _RUN_SHINGLES = RUN_WORDS - SHINGLE_WORDS + 1
 _MAX_RUNS = 1 << 18  # of an artifact: those of a few megabytes of text
 _PIECES = re.compile(r"((?<=[.!?…])[\"'”’»)\]*_`]*\s+|(?<=[。！？]))")
 _WORD = re.compile(r"\w")
+
+# Claude Code writes a person's reason for refusing a call as that call's result. Its own tools' errors begin otherwise.
+_REFUSAL = "The user doesn't want to proceed with this tool use."
+_SERVER = "mcp__"
 
 Shingle = tuple[str, ...]
 
@@ -43,7 +47,7 @@ class Statement(NamedTuple):
 
 
 class ToolText(NamedTuple):
-    """A text that a tool was given, or gave. `fingerprints` are those of what was cut out of it."""
+    """A text that a tool was given, or gave. `fingerprints` are those of its cut."""
 
     position: int
     text: str
@@ -54,9 +58,9 @@ class ToolText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ToolEvidence:
-    """What tools printed in a session's turns, to judge statements by.
+    """The printed texts of tools in a session's turns, to judge statements by.
 
-    `offset` is the position of the turn at which statements begin to count theirs.
+    `offset` is the position of the first turn whose statements count.
     """
 
     turns: Sequence[Turn]
@@ -92,7 +96,7 @@ class ToolEvidence:
         return self.clean_all([text], position)[0]
 
     def clean_all(self, texts: Sequence[str], position: int | None = None) -> list[str]:
-        """Return texts as `clean` does, after one look at what tools printed."""
+        """Return texts as `clean` does, after one look at the tools' texts."""
         place = len(self.turns) if position is None else position
         parts = [part for text in texts for part in split_pieces(text)]
         windows = list(_iter_windows(parts))
@@ -146,7 +150,7 @@ class _Sought:
 
     def has_fingerprint(self, fingerprints: frozenset[int], own: set[Shingle]) -> bool:
         """Return whether a run of five words that are not the agent's `own` is among the fingerprints."""
-        runs = prints.hash_runs(tokenize_folded(fold_readings(self.statement.text)))
+        runs = word_runs.hash_runs(tokenize_folded(fold_readings(self.statement.text)))
         triples = zip(self.shingles, self.shingles[1:], self.shingles[2:], strict=False)
         found = (triple for run, triple in zip(runs, triples, strict=False) if run in fingerprints)
         return not self.statement.is_typed and any(not own.issuperset(triple) for triple in found)
@@ -154,13 +158,21 @@ class _Sought:
 
 def iter_tool_texts(turns: Iterable[Turn]) -> Iterator[ToolText]:
     """Yield the inputs and the whole results of tools, with the positions of their turns."""
-    for position, turn in enumerate(turns):
-        if turn.role == TOOL:
+    for position, (turn, following) in enumerate(pairwise(chain(turns, (None,)))):
+        if turn and turn.role == TOOL:
             fingerprints = "" if turn.unclipped else turn.fingerprints
-            yield ToolText(position, turn.unclipped or turn.text, True, turn.name or TOOL, fingerprints)
-        elif turn.role == ASSISTANT and (turn.name or turn.parts):
+            text = turn.unclipped or turn.text
+            if following and following.role == USER and _is_refusal(turn):
+                text = text.replace(following.text, "")
+            yield ToolText(position, text, True, turn.name or TOOL, fingerprints)
+        elif turn and turn.role == ASSISTANT and (turn.name or turn.parts):
             texts = (turn.input, *(part.text for part in turn.parts))
             yield ToolText(position, "\n".join(texts), is_result=False)
+
+
+def _is_refusal(turn: Turn) -> bool:
+    """Return whether a harness, in a tool's place, quotes a person. A server's error may only claim to."""
+    return turn.error and turn.text.startswith(_REFUSAL) and not turn.name.startswith(_SERVER)
 
 
 def tool_texts_of(texts: Iterable[TurnText]) -> Iterator[ToolText]:
@@ -169,7 +181,7 @@ def tool_texts_of(texts: Iterable[TurnText]) -> Iterator[ToolText]:
 
 
 def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[ToolText]) -> list[str]:
-    """Return for each statement the name of the tool whose earlier result it repeats, "" for none."""
+    """Return for each statement the name of the tool that printed it earlier, "" for none."""
     sought = [_build_sought(statement) for statement in statements]
     wanted = frozenset(shingle for one in sought for shingle in one.shingles)
     tools, own, foreign = [""] * len(sought), set[Shingle](), set[Shingle]()
@@ -194,21 +206,21 @@ def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[To
 def collect_runs(tool_texts: Iterable[ToolText]) -> frozenset[int]:
     """Return the fingerprints of all that tools printed, without echoes of the agent's own input.
 
-    `OVERLONG` is among them if they don't cover all.
+    `word_runs.OVERLONG` is among them if they don't cover all.
     """
     own, foreign = set[int](), set[int]()
     for given in tool_texts:
         folded = fold_readings(given.text)
         words, short = tokenize_folded(folded), prints.hash_short_sentences(folded)
         if len(foreign) > _MAX_RUNS or is_overlong(given.text):
-            foreign.add(OVERLONG)
+            foreign.add(word_runs.OVERLONG)
         if len(foreign) > _MAX_RUNS:
             break
         if given.is_result:
             known = prints.decode_fingerprints(given.fingerprints)
             foreign |= known.union(prints.winnow(words), short) - own
         else:
-            own |= {*prints.hash_runs(words), *short} - foreign
+            own |= {*word_runs.hash_runs(words), *short} - foreign
     return frozenset(foreign)
 
 
@@ -255,19 +267,13 @@ def _drop_sentences(text: str, repeated: Iterator[bool]) -> str:
 
 
 def hash_sentences(sentences: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the hashes to look for in the index, for each sentence; runs that cross from one into the next count too.
-
-    So a sentence that is cut into lines is found like a whole one.
-    """
-    words = [tokenize_folded(fold_readings(sentence)) for sentence in sentences]
-    places = [index for index, own in enumerate(words) for _ in own]
+    """Return the hashes to look for in the index, by sentence; runs that cross from one into the next count too."""
     hashes = [
-        [value for own in list_readings(one) for value in prints.hash_short(tokenize_folded(own))] for one in sentences
+        [value for own in list_readings(one) for value in word_runs.hash_short(tokenize_folded(own))]
+        for one in sentences
     ]
-    for start, run in enumerate(prints.hash_runs([word for own in words for word in own])):
-        for index, count in Counter(places[start : start + prints.RUN_WORDS]).items():
-            if count > 1:
-                hashes[index].append(run)
+    for place, run in word_runs.hash_sentence_runs([tokenize_folded(fold_readings(one)) for one in sentences]):
+        hashes[place].append(run)
     return list(map(tuple, hashes))
 
 

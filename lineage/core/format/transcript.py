@@ -12,13 +12,7 @@ from itertools import chain
 
 from lineage.core.base.fences import fence_text, parse_fence_opening
 from lineage.core.base.links import to_one_line
-from lineage.core.base.markdown import (
-    escape_code,
-    escape_line,
-    escape_prose,
-    restore_invisible,
-    restore_prose,
-)
+from lineage.core.base.markdown import escape_code, escape_line, escape_prose, restore_invisible, restore_prose
 from lineage.core.base.sequences import Replayable
 from lineage.core.format import transcript_v1
 from lineage.core.format.body import Body, StreamedText, body_chunks
@@ -56,7 +50,7 @@ def render_turns(siblings: str, turns: Sequence[Turn]) -> str:
 
 
 def rerender_turns(body: Body, turns: Sequence[Turn]) -> str:
-    """Return a body with other turns in the format of `body`, whose links it keeps."""
+    """Return a body with other turns in the format of `body`, and with its links."""
     render = transcript_v1.render_chunks if transcript_v1.is_format_1(body) else render_chunks
     return "".join(render(extract_links(body), turns))
 
@@ -180,7 +174,7 @@ def parse_turns(body: Body) -> Sequence[Turn]:
 
 
 def extract_texts(body: Body) -> Sequence[TurnText]:
-    """Return the searchable texts of a body's turns: what is said, and a tool's name, input and result."""
+    """Return the searchable texts of a body's turns: the speech, and a tool's name, input and result."""
     iter_texts = transcript_v1.iter_texts if transcript_v1.is_format_1(body) else _iter_texts
     return list(iter_texts(body)) if isinstance(body, str) else Replayable(partial(iter_texts, body))
 

@@ -59,7 +59,7 @@ def _render_content(turn: Turn) -> str:
 
 
 def iter_texts(body: Body) -> Iterator[TurnText]:
-    """Yield the searchable texts of each turn: what is said, and a tool's name, input and result."""
+    """Yield the searchable texts of each turn: the speech, and a tool's name, input and result."""
     texts = _extract_texts_fast(body) if isinstance(body, str) else None
     if texts is not None:
         yield from texts

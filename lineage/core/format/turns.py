@@ -24,7 +24,7 @@ _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8}))?")
 class InputPart(NamedTuple):
     """A part of a tool call's input: a text in a language or, with `old`, the edit of `old` to `text`.
 
-    `fingerprints` are those of what was cut out of the part. (see `fingerprints.encode_fingerprints`)
+    `fingerprints` are those of the part's cut. (see `fingerprints.encode_fingerprints`)
     """
 
     text: str
@@ -93,10 +93,10 @@ class Turn(NamedTuple):
 
 
 class TurnText(NamedTuple):
-    """A searchable text of a turn. Its role is the speaker's; that of what tools are given and give is `TOOL`.
+    """A searchable text of a turn. Its role is the speaker's; that of a tool's texts is `TOOL`.
 
     `target` is the object of a tool call as one line: the file that it edits, the command that it runs.
-    `is_result` tells what a tool gave, `fingerprints` are those of what was cut out of it.
+    `is_result` marks a tool's result, `fingerprints` are those of its cut.
     """
 
     number: int

@@ -70,7 +70,7 @@ def is_example(secret: str) -> bool:
 
 
 def is_allowed_in_context(line: bytes, found: bytes) -> bool:
-    """Tell whether the line before what was guessed marks it as a hash or an image."""
+    """Tell whether the line before a guess marks it as a hash or an image."""
     before = line[-_LOOKBEHIND_BYTES:]
     if _DIGEST.fullmatch(found) and _DIGEST_LABEL.search(before):
         return True
@@ -107,7 +107,7 @@ _UNLIKE_VALUES = ("hunter2!", "xK9#mP2$vL5n Q8wR", "AKIA" + "QWERTYUIOPASDFGH", 
 
 @dataclass(frozen=True, slots=True)
 class AllowedValues:
-    """Values that stay whatever rule finds them: literal ones, and patterns of RE2 for whole values."""
+    """Values that stay under every rule: literal ones, and patterns of RE2 for whole values."""
 
     literals: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class AllowedValues:
         return not _is_part(text, start, end) and any(compile_pattern(p).fullmatch(secret) for p in self.patterns)
 
     def describe(self) -> list[str]:
-        """Return what is allowed, of each value its length and two characters."""
+        """Return the allowed values, of each its length and two characters."""
         values = [f"{value[:2]}… ({len(value)} characters)" for value in self.literals]
         return [*values, *(f"pattern {pattern}" for pattern in self.patterns)]
 

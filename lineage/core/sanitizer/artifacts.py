@@ -13,7 +13,7 @@ from lineage.core.sanitizer.sanitizer import Sanitizer
 def resanitize_artifact(artifact: Artifact, sanitizer: Sanitizer) -> Artifact | None:
     """Return the artifact without the secrets that these rules find, None if they find nothing.
 
-    Turn ids and the watermark stay: they identify what was captured and do not depend on the rules.
+    Turn ids and the watermark stay: they identify captured turns and do not depend on the rules.
     """
     title = _sanitize_line(artifact.title, sanitizer)
     clean = artifact._replace(

@@ -1,7 +1,7 @@
 """Detection of secrets in a normalized text: layer by layer, merged, then again in the gaps between them.
 
 Each gap between markers and findings is searched as a text of its own until nothing more is found. So the pieces of a
-sanitized text are exactly what was searched last, and a second run finds nothing in it.
+sanitized text are exactly those of the last search, and a second run finds nothing in it.
 """
 
 import re
@@ -138,7 +138,7 @@ def _map_matches(layer: Layer, matches: Iterable[Span]) -> Iterator[tuple[Span, 
 
 
 def _may_be_joined(rule: Rule, heads: Sequence[str], *, continues: bool) -> bool:
-    """Tell whether a match over joins is one: what goes by a name alone needs digits behind every join."""
+    """Tell whether a match over joins is one: a rule that goes by a name alone needs digits behind every join."""
     if not (rule.guess or rule.claim):
         return True
     return rule.claim != "prose" and continues and all(map(_DIGIT.search, heads))
@@ -186,7 +186,7 @@ def _is_continued_row(layer: Layer, start: int, end: int, rule: Rule) -> bool | 
 
 
 def _overlaps(span: Span, others: Sequence[Span]) -> bool:
-    """Tell whether the span overlaps one of the others, which are in order and apart."""
+    """Tell whether the span overlaps one of the others: these are in order and apart."""
     before = bisect_left(others, span.end, key=lambda other: other.start) - 1
     return before >= 0 and others[before].end > span.start
 

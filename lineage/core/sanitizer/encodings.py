@@ -216,7 +216,7 @@ def _decode_spans(layer: Layer, data: bytes, depth: int, known: _Pieces) -> Laye
 
 
 def _decode_nested(text: str) -> list[str]:
-    """Return a decoded text, and what it decodes to as long as there is nothing else in it."""
+    """Return a decoded text, and its own decoding as long as there is nothing else in it."""
     texts = [text]
     while len(texts) <= _MAX_NESTED:
         run = "".join(text.split()).strip("\"'").encode("ascii", "replace")

@@ -67,7 +67,7 @@ class Layer:
         return start, end
 
     def map_match(self, first: int, start: int, end: int, last: int) -> tuple[int, int, int, int]:
-        """Return the places of a match, from `first` to `last`, and of what it found in the lowest layer."""
+        """Return the places of a match, from `first` to `last`, and of its finding in the lowest layer."""
         layer: Layer | None = self
         while layer is not None:
             if starts := layer.starts:
@@ -84,7 +84,7 @@ class Layer:
         return first, start, end, last
 
     def get_lowest_text(self) -> str:
-        """Return the text of which all layers are readings."""
+        """Return the text behind all layers: they are its readings."""
         return self.text if self.below is None else self.below.get_lowest_text()
 
     def iter_joins(self, start: int, end: int) -> Iterator[str]:
@@ -148,7 +148,7 @@ LayerEdit = tuple[int, int, str, int]
 
 
 def rewrite(layer: Layer, edits: Iterable[LayerEdit]) -> Layer | None:
-    """Return the layer with all edits, which come in order; None if there are none."""
+    """Return the layer with all edits in their order; None if there are none."""
     builder, position, changed = LayerBuilder(layer), 0, False
     for start, end, text, stride in edits:
         builder.copy(position, start)

@@ -48,7 +48,7 @@ class Rule:
     character. `guess` marks rules that go by the name beside the value, so that the value is checked too. `personal`
     rules run only on request. Nothing that one of `allow` holds for is a secret. A rule that claims a "value", or one
     in "prose", matches a name up to the value, the quote that opens it included, and `values` finds its end and
-    judges it. One that claims the "rest" matches a part of a secret, up to whose end it goes.
+    judges it. One that claims the "rest" matches a part of a secret and goes up to its end.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Rule:
         return bool(_DIGIT.search(secret) and _LETTER.search(secret)) and not _PLACEHOLDER.search(secret.lower())
 
     def explain(self, before: str, value: str) -> str:
-        """Say what made the rule find a value: the name before it, or its form. Only words of the rule are cited."""
+        """Say why the rule found a value: the name before it, or its form. Only words of the rule are cited."""
         named, formed = before.lower(), value.lower()
         # a rule of the user's may have a whole value as a keyword
         words = [word for word in self.keywords if 2 * len(word) <= len(value) or word not in formed]

@@ -53,12 +53,7 @@ _ALLOW_CODE = (Allowance(patterns=(_PLACEHOLDER, _PATH, _VARIABLE, _WORDS, _SLUG
 _ALLOW_NAMES = (Allowance(patterns=(_PLACEHOLDER, _PATH, _VARIABLE, _WORDS, _SLUG, _CALL, _FORMAT, _NUMBER, _DOTTED, _CLASS_NAME)),)  # fmt: skip
 _ALLOW_SETTINGS = (
     *_ALLOW_NAMES,
-    Allowance(
-        patterns=(
-            _KEBAB,
-            r"^[v~^]?[0-9]{1,4}[.:][0-9]|^20[0-9]{2}-|[()\[\]{}]|^[$%/~]|=",
-        )
-    ),
+    Allowance(patterns=(_KEBAB, r"^[v~^]?[0-9]{1,4}[.:][0-9]|^20[0-9]{2}-|[()\[\]{}]|^[$%/~]|=")),
 )
 _ALLOW_MASKS = (Allowance(patterns=(_PLACEHOLDER, _MASK, _VARIABLE, _DOTTED)),)
 
@@ -73,7 +68,7 @@ def _token(rule_id: str, secret: str, *keywords: str, **options: Any) -> Rule:
 
 
 def _word(rule_id: str, secret: str, *keywords: str, **options: Any) -> Rule:
-    """Return the rule of a marked token of known length, which ends at a word boundary."""
+    """Return the rule of a marked token of known length: it ends at a word boundary."""
     return _rule(rule_id, rf"{_TOKEN_START}({secret})\b", *keywords, group=1, **options)
 
 
@@ -98,7 +93,7 @@ _CLAIM = (
 
 
 def _claim(rule_id: str, names: str, opening: str, *keywords: str, claim: str = "value") -> Rule:
-    """Return the rule of a name that claims its whole value, which begins behind the opening."""
+    """Return the rule of a name that claims its whole value: that begins behind the opening."""
     return _rule(rule_id, f"(?i){names}{opening}", *keywords, claim=claim)
 
 

@@ -70,9 +70,9 @@ class Verdicts(dict[tuple[int, bytes], bool]):
 
 
 class Ruleset:
-    """Rules in the order in which they win, compiled on first use.
+    """Rules in their order of precedence, compiled on first use.
 
-    Matches of a rule whose id is in `dropped` are left out of the text, those of the others are masked; `allowed` stay.
+    Matches of rules in `dropped` (ids) are left out of the text, those of the others are masked; `allowed` stay.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ def build_ruleset(
     personal: Mapping[str, Literal["mask", "drop"]] | None = None,
     allowed: AllowedValues = NOTHING_ALLOWED,
 ) -> Ruleset:
-    """Return the built-in rules and the extra ones, which leave the allowed values.
+    """Return the built-in rules and the extra ones: they leave the allowed values.
 
     `personal` turns on rules for personal data: "mask" writes the rule's marker, the same for everyone, "drop" leaves
     the match out. Raises InvalidInput if one of these rules does not exist.
@@ -175,10 +175,8 @@ def build_ruleset(
     rules = [*RULES, *extra_rules]
     personal_ids = {rule.id for rule in rules if rule.personal}
     if unknown := sorted(set(personal) - personal_ids):
-        raise InvalidInput(
-            f"there is no rule for personal data called {', '.join(unknown)}",
-            hint=f"choose of {', '.join(sorted(personal_ids))}",
-        )
+        hint = f"choose of {', '.join(sorted(personal_ids))}"
+        raise InvalidInput(f"there is no rule for personal data called {', '.join(unknown)}", hint=hint)
     return Ruleset(
         tuple(rule for rule in rules if not rule.personal or rule.id in personal),
         frozenset(name for name, mode in personal.items() if mode == DROP),
@@ -242,7 +240,7 @@ def _add_claimed_values(rule: Rule, data: bytes, first: int, last: int, spans: d
 
 
 def _find_guess_size(rule: Rule, data: bytes, first: int, start: int, end: int) -> int | None:
-    """Return the bytes of the whole value in which a guess was made; None if its name or its carrier says no."""
+    """Return the bytes of the whole value around a guess; None if its name or its carrier says no."""
     judge = _judge_guess if end - start < MAX_VALUE_CHARS else _judge_guess.__wrapped__  # few and long
     before, behind = data[_find_line(data, first) : first], data[end : end + _MOST_VALUE_CHARS]
     return judge(rule.guess, before, data[first:start], data[start:end], behind)
@@ -359,7 +357,7 @@ class _ClaimedValues:
         return Span(start, end, self._rule, first, end) if start < end else None
 
     def next_place(self, end: int) -> int:
-        """Return where to look for the next name behind the end of a match."""
+        """Return the place of the next look for a name behind the end of a match."""
         return max(end, self._end) if self._inner_names >= _MAX_INNER_NAMES else end
 
 

@@ -45,7 +45,7 @@ class Sanitizer:
         return list(self.iter_sanitized(texts))
 
     def iter_sanitized(self, texts: Iterable[str]) -> Iterator[str]:
-        """Yield what `sanitize_all` returns, for any number of texts: only one batch is in memory."""
+        """Sanitize any number of texts like `sanitize_all`: only one batch is in memory."""
         open_spans: list[Span] = []
         for batch, continues in iter_batches(map(normalize_text, texts)):
             known = find_split_spans(batch, self.ruleset)

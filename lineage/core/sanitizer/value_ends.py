@@ -1,4 +1,4 @@
-"""Where a value ends that stands beside a name: at the closing quote, the end of the field or the end of the line."""
+"""The end of a value beside a name: the closing quote, the end of the field or the end of the line."""
 
 import re
 from itertools import islice
@@ -41,7 +41,7 @@ def find_value_end(lead: str, name: str, quote: str, text: str, *, is_cut: bool 
     `lead` is its line up to the name, `name` the name with the sign that assigns, and `quote` what opens the value. One
     in quotes ends at the closing one, escaped and doubled ones inside belong to it. Another one ends at white space, at
     the next field, or where a quotation or bracket ends that began before it. Of a text that `is_cut` the length of the
-    text, if what was cut off could be part of the value.
+    text, if the part cut off could be part of the value.
 
     >>> find_value_end("", "password = ", '"', 'a\\"b" # it')
     4
@@ -63,7 +63,7 @@ def find_value_end(lead: str, name: str, quote: str, text: str, *, is_cut: bool 
 
 
 def find_quoted_end(text: str, start: int, least: int) -> int | None:
-    """Return where the value ends that begins behind a quote, None if it begins behind something else.
+    """Return the end of a value that begins behind a quote, None if it begins behind something else.
 
     It is looked for a little beyond the `least` end that the value can have.
     """
@@ -142,7 +142,7 @@ def _find_open_end(lead: str, before: str, line: str, *, is_cut: bool) -> int:
 
 
 def _trim(lead: str, line: str, end: int) -> int:
-    """Leave out the punctuation of a sentence and what closes a quotation or bracket around the value."""
+    """Leave out the punctuation of a sentence, and closing quotes or brackets around the value."""
     is_whole_line = bool(_LINE_START.match(lead)) and end == len(line.rstrip())
     value = line[:end]
     for _ in range(min(end, _MOST_TRIMMED)):

@@ -1,6 +1,6 @@
 """Values beside a name that claims them: whether each can be a secret.
 
-A name like `password` claims its whole value, up to where `value_ends` finds its end. The value is judged as one, so it
+A name like `password` claims its whole value, up to the end by `value_ends`. The value is judged as one, so it
 is redacted whole or not at all; no part of a secret stays beside its marker.
 """
 
@@ -153,7 +153,7 @@ def get_full_name(lead: str, name: str) -> str:
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether people write this where a secret is to stand."""
+    """Tell whether people write this in place of a secret."""
     return _has(_PLACEHOLDER, value) or _is(_PLACEHOLDER_WORDS, value)
 
 
@@ -220,7 +220,7 @@ def can_be_secret(name: str, value: str, *, is_quoted: bool, in_prose: bool = Fa
 def _is_long_secret(value: str) -> bool:
     """Tell whether a long value is a token, alone or behind a word, and no text, file or code.
 
-    Somewhere in so many characters stands what would make a short value a placeholder, a variable or a pattern.
+    Somewhere in so many characters stands a mark that would make a short value a placeholder, a variable or a pattern.
     """
     scheme, _, token = value.rpartition(" ")
     if (scheme and not scheme.isalpha()) or len(token.split()) > 1:

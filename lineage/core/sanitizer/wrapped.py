@@ -59,7 +59,7 @@ def _find_cut_rows(text: str) -> Iterator[LayerEdit]:
 
 
 def find_row_cut(left: str, right: str) -> tuple[int, int] | None:
-    """Return where the content of the left row ends and that of the right one begins, None if they are apart."""
+    """Return the end of the left row's content and the start of the right one's, None if they are apart."""
     if len(left) < _MIN_ROW_CHARS or not right:
         return None
     margin, following = _MARGIN.match(left), _MARGIN.match(right)

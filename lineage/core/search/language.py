@@ -1,6 +1,5 @@
 """Stop words of five languages, and forms of words for queries; the index strips endings of English itself."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -43,9 +42,12 @@ _STOP_WORDS = {
     """,
 }
 _STOP = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
+STOP_WORDS = frozenset().union(*_STOP.values())
+"""Those of all languages."""
 _LETTERS = {GERMAN: "äöüß", FRENCH: "èêëîïôûœ", PORTUGUESE: "ãõ", SPANISH: "ñ¿¡"}
 
 _GERMAN = ("", "e", "en", "er", "ern", "es", "n", "s")
+_VOWELS = str.maketrans("äöü", "aou")
 _MIN_STEM = 4  # letters: forms of shorter stems are mostly other words
 _PAIRS: dict[str, tuple[tuple[str, str], ...]] = {
     FRENCH: (("eaux", "eau"), ("aux", "al"), ("euses", "eur"), ("euse", "eur"), ("trices", "teur"), ("trice", "teur"),
@@ -72,9 +74,10 @@ def detect_language(words: Iterable[str]) -> str | None:
     ('en', 'de', None)
     """
     lowered = [word.lower() for word in words]
-    counts = {language: sum(word in stop for word in lowered) for language, stop in _STOP.items()}
+    counts = {language: sum(map(stop.__contains__, lowered)) for language, stop in _STOP.items()}
     text = "".join(lowered)
-    marks = {language: any(letter in text for letter in letters) for language, letters in _LETTERS.items()}
+    marked = {} if text.isascii() else _LETTERS
+    marks = {language: any(letter in text for letter in letters) for language, letters in marked.items()}
     best = max(_STOP, key=lambda language: counts[language] + marks.get(language, False))
     return best if counts[best] or marks.get(best) else None
 
@@ -112,6 +115,6 @@ def _german_forms(word: str) -> list[str]:
     endings = sorted(filter(word.endswith, _GERMAN), key=len, reverse=True)
     stem = next((word.removesuffix(end) for end in endings if end and len(word) - len(end) >= _MIN_STEM - 1), word)
     # A plural may have changed the vowel of its stem: `Bäume` is also looked up as `Baum`.
-    plain = re.sub("[äöü]", lambda match: "aou"["äöü".index(match[0])], stem)
+    plain = stem.translate(_VOWELS)
     stems = [stem, plain] if plain != stem else [stem]
     return [one + ending for one in stems for ending in _GERMAN]

@@ -5,14 +5,11 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage.core.base.sequences import Replayable
-from lineage.core.format.turns import TOOL, TurnText
-
-MAX_PASSAGES = 1 << 20
-"""The largest number of passages of a text; those of a longer text are longer."""
-MAX_OF_KIND = MAX_PASSAGES // 2
-"""The largest number of passages of what is said, and of those of tools."""
+from lineage.core.format.turns import ASSISTANT, USER, TurnText
+from lineage.core.search.index_sql import MAX_OF_KIND
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
+_SPEAKERS = (USER, ASSISTANT)  # what a harness adds is found among what tools gave, and told to nobody unasked
 _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 
 
@@ -20,7 +17,7 @@ _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 class Passage(NamedTuple):
     """A text and the numbers of its first and last turn, 0 outside of transcripts.
 
-    `of_tools` is the text that tools were given and gave.
+    `of_tools` is the text that tools were given and gave, and that a harness added.
     """
 
     text: str
@@ -30,7 +27,7 @@ class Passage(NamedTuple):
 
 
 def split_turns(turn_texts: Sequence[TurnText]) -> Iterable[Passage]:
-    """Return the passages of turns: what is said, at least one, then those of tools; streamed if the turns are.
+    """Return the passages of turns: the speech, at least one, then those of tools; streamed if the turns are.
 
     A passage holds consecutive texts of its kind that fit, or a chunk of a long one.
     """
@@ -49,10 +46,10 @@ def _passage_length(total: int) -> int:
 
 def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
     length = _passage_length(sum(len(one.text) for one in turn_texts))
-    said = _pack((text for text in turn_texts if text.role != TOOL), length, of_tools=False)
+    said = _pack((text for text in turn_texts if text.role in _SPEAKERS), length, of_tools=False)
     yield next(said, Passage(""))
     yield from said
-    yield from _pack((text for text in turn_texts if text.role == TOOL), length, of_tools=True)
+    yield from _pack((text for text in turn_texts if text.role not in _SPEAKERS), length, of_tools=True)
 
 
 def _pack(turn_texts: Iterable[TurnText], length: int, *, of_tools: bool) -> Iterator[Passage]:

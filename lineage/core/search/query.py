@@ -1,16 +1,14 @@
 """Search queries: words, phrases, exclusions and filters; any text is a valid query (format: Commands)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lineage.core.base.times import shift_time
-from lineage.core.search import language, segmentation
+from lineage.core.search.words import MAX_CHARACTERS, select_words
 from lineage.errors import InvalidInput
 
-MAX_QUERY_WORDS = 64
 _MAX_PHRASES = 8
-_MAX_CHARACTERS = 20_000  # characters
 _MAX_PHRASE_CHARACTERS = 1_000
 
 _TOKEN = re.compile(
@@ -77,10 +75,10 @@ def parse_query(text: str, now: str = _LAST) -> Query:
     >>> parse_query("project:demo TypeError in src/app.py").words
     ('TypeError', 'src/app.py', 'src', 'app', 'py')
     """
-    tokens = list(_TOKEN.finditer(text[:_MAX_CHARACTERS]))
+    tokens = list(_TOKEN.finditer(text[:MAX_CHARACTERS]))
     phrases = (t["phrase"][:_MAX_PHRASE_CHARACTERS] for t in tokens if t["phrase"] and _PART.search(t["phrase"]))
     excluded = (token["without"] for token in tokens if token["without"])
-    words, word_language = _select_words(token["word"] for token in tokens if token["word"])
+    words, word_language = select_words(token["word"] for token in tokens if token["word"])
     return Query(
         words=words,
         phrases=tuple(dict.fromkeys(phrases))[:_MAX_PHRASES],
@@ -100,39 +98,7 @@ def strip_operators(text: str) -> str:
     def keep(match: re.Match[str]) -> str:
         return "" if match["filter"] or match["without"] else match["phrase"] or match["word"] or ""
 
-    return " ".join(_TOKEN.sub(keep, text[:_MAX_CHARACTERS]).split())
-
-
-def extract_words(text: str) -> tuple[str, ...]:
-    """Return the words to look up for a text that is no query: nothing in it is an operator."""
-    return _select_words(match[0] for match in re.finditer(r"\w(?:[\w./\\:@+-]*\w)?", text[:_MAX_CHARACTERS]))[0]
-
-
-def _select_words(words: Iterable[str]) -> tuple[tuple[str, ...], str | None]:
-    """Return the terms of all words but stop words (of all words if there are no others), and their language."""
-    unique = list(dict.fromkeys(words))
-    word_language = language.detect_language(unique)
-    content = [word for word in unique if not language.is_stop_word(word, word_language)] or unique
-    terms: dict[str, str] = {}
-    for term in (term for word in content for term in _lookup_terms(word, word_language)):
-        terms.setdefault(term.lower(), term)
-    return tuple(terms.values())[:MAX_QUERY_WORDS], word_language
-
-
-def _lookup_terms(word: str, word_language: str | None) -> Iterator[str]:
-    # An identifier or a path is looked up as a whole and by its parts, a run of an unspaced script by its bigrams.
-    parts = _PART.findall(word)
-    if not parts:
-        return
-    if len(parts) > 1 or not segmentation.is_unspaced(word):
-        runs = [run for part in parts for run in segmentation.split_runs(part)]
-        if len(runs) > 1:
-            yield word
-            runs = [run for run in runs if len(run) > 1 and not language.is_stop_word(run, word_language)]
-        parts = runs
-    for part in parts:
-        for run in segmentation.split_runs(part):
-            yield from segmentation.split_bigrams(run) if segmentation.is_unspaced(run) else (run,)
+    return " ".join(_TOKEN.sub(keep, text[:MAX_CHARACTERS]).split())
 
 
 def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:

@@ -37,10 +37,9 @@ def find_nearest(word: str, terms: Iterable[str]) -> list[str]:
     """
     if not (allowed := mistakes_allowed(word)):
         return []
-    from rapidfuzz import process  # noqa: PLC0415 - its import takes as long as a search, and most words are found
-    from rapidfuzz.distance import OSA  # noqa: PLC0415
+    from rapidfuzz import distance, process  # noqa: PLC0415 - takes as long as a search, and most words are found
 
-    scorer: Any = OSA.distance  # the library's types ask for more digits than its counts have
+    scorer: Any = distance.OSA.distance  # the library's types ask for more digits than its counts have
 
     def find(start: str, among: Iterable[str], most: int) -> list[tuple[str, int]]:
         found = process.extract(start, among, scorer=scorer, score_cutoff=most, limit=None)

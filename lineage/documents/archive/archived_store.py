@@ -18,7 +18,6 @@ class ArchivedStore:
 
     @property
     def is_remote(self) -> bool:
-        """Whether the plain store lies behind a network."""
         return self.base.is_remote
 
     def create(self, key: str, data: Data, *, frozen: bool = False) -> str:
@@ -88,15 +87,12 @@ class ArchivedStore:
         self.base.delete(key)
 
     def lock(self, name: str, *, wait: bool = True) -> AbstractContextManager[None]:
-        """Return a lock of the plain store."""
         return self.base.lock(name, wait=wait)
 
     def world_readable(self) -> tuple[str, ...]:
-        """Return the readable files of the plain store."""
         return self.base.world_readable()
 
     def residual_copies(self) -> tuple[str, ...]:
-        """Return the residual copies of the plain store."""
         return self.base.residual_copies()
 
     def collect_garbage(self) -> int:
@@ -104,9 +100,7 @@ class ArchivedStore:
         return self.base.collect_garbage() + self.archives.collect_garbage()
 
     def find_abandoned(self) -> tuple[str, ...]:
-        """Return what dead writers left in the plain store."""
         return self.base.find_abandoned()
 
     def merge_displaced(self, merge: Callable[[str, bytes, bytes], None]) -> None:
-        """Merge what programs wrote into replaced files of the plain store."""
         self.base.merge_displaced(merge)

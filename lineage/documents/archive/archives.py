@@ -274,7 +274,7 @@ class Archives:
 
 
 def format_stamp(member: Member) -> str:
-    """Return the stamp of an archived artifact in a listing: its content's hash, whichever bundle it lies in."""
+    """Return the stamp of an archived artifact in a listing: its content's hash, the same in every bundle."""
     return f"archived-{member.sha256}"
 
 

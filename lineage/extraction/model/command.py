@@ -55,7 +55,12 @@ class CommandProvider:
 
     def run(self, prompt: str) -> str:
         """Return the program's output. Raises ModelError for none, too much, a failure and a time-out."""
-        with TemporaryFile() as stdin, TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder:
+        with TemporaryDirectory(prefix=MODEL_FOLDER, ignore_cleanup_errors=True) as folder:
+            return self.run_in(Path(folder), prompt)
+
+    def run_in(self, folder: Path, prompt: str) -> str:
+        """Return the program's output in a folder, see `run`."""
+        with TemporaryFile() as stdin:
             # A file, not a pipe: a program that never reads its stdin can't block the writer.
             stdin.write(prompt.encode("utf-8", "replace"))
             stdin.seek(0)
@@ -69,7 +74,7 @@ class CommandProvider:
             raise ModelError(EMPTY)
         return text
 
-    def _start(self, stdin: IO[bytes], folder: str) -> subprocess.Popen[bytes]:
+    def _start(self, stdin: IO[bytes], folder: Path) -> subprocess.Popen[bytes]:
         program = shutil.which(self.arguments[0], path=self.environment.get("PATH"))
         if program is None:
             raise ModelError(NOT_FOUND)

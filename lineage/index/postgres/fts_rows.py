@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.database.postgres import Postgres
 from lineage.index.fts_rows import FtsRow
 from lineage.index.postgres.tokenizer import Tokenizer

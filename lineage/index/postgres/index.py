@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from lineage.core.base.word_runs import mark_owner
 from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
@@ -65,20 +66,17 @@ class PostgresIndex(Index):
         return ("the write-ahead log, replicas and backups of the PostgreSQL server that holds the index",)
 
     def close(self) -> None:
-        """Close the tokenizer, the vectors and the connection."""
         self._tokenizer.close()
         if self._vectors:
             self._vectors.close()
         self.database.close()
 
     def reset(self) -> None:
-        """Drop the tables and create them anew."""
         self._is_complete = False
         self.database.recreate_schema()
 
     @contextmanager
     def upsert_in_transaction(self, rows: Iterable[ArtifactRow]) -> Iterator[None]:
-        """Write rows and commit at the end of the block."""
         with self.database.transaction():
             by_path = {row.source_path: row for row in rows}
             numbers = self._write_rows(by_path)
@@ -126,26 +124,22 @@ class PostgresIndex(Index):
         self.database.execute(f"delete from {tool_runs.TABLE} where artifact = any(%s::bigint[])", (list(numbers),))
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
-        """Update the stamps of files, given as (path, stamp)."""
         by_path = dict(stamps)
         if by_path:
             self.database.execute(_UPDATE_STAMPS, (list(by_path), list(by_path.values())))
 
     def assign_project(self, path: str, old_key: str, key: str) -> None:
-        """Replace the key of the rows with this project and key."""
         sql = "update artifacts set project_key = %s where project_key = %s and project = %s"
-        values = {"mark": tool_runs.mark_owner(key), "old": old_key, "path": path}
+        values = {"mark": mark_owner(key), "old": old_key, "path": path}
         with self.database.transaction():
             self.database.execute(to_postgres_sql(tool_runs.MOVE_RUNS), values)
             self.database.execute(sql, (key, old_key, path))
 
     def add_folder(self, token: str, folder: str) -> None:
-        """Add a line of `folders` to the rows of a session without it."""
         sql = "update artifacts set folders = folders || %s where session_token = %s and strpos(folders, %s) = 0"
         self.database.execute(sql, (folder, token, folder))
 
     def delete_paths(self, paths: Iterable[str]) -> None:
-        """Delete the rows and the text of files."""
         values = list(paths)
         if values:
             with self.database.transaction():
@@ -156,13 +150,11 @@ class PostgresIndex(Index):
                 ledger.sync_sessions(self.database, (token for _, token in deleted))
 
     def load_ledger(self, agent_id: str, window: Window) -> Ledger:
-        """Return the agent's ledger in the window. Its entries are read on demand."""
         tallies = ledger.load_tallies(self.database, agent_id, window)
         return Ledger(group_heads(ledger.read_heads(self.database, agent_id, window)), tallies)
 
     @contextmanager
     def open_vector_search(self) -> Iterator[PostgresVectorSearch]:
-        """Return the texts with vectors."""
         yield PostgresVectorSearch(self.database, self._tokenizer)
 
     def may_have_vectors(self, file: Path) -> bool:
@@ -170,7 +162,6 @@ class PostgresIndex(Index):
         return True
 
     def open_vectors(self, file: Path, *, may_create: bool) -> Vectors:
-        """Return the vectors on the server, if that can compare vectors, else those in `file`."""
         if self._vectors is None:
             shared = pgvector.open_shared_vectors(self.database, may_create=may_create)
             # Vectors must not stay in a file that nobody prunes any more.
@@ -180,7 +171,6 @@ class PostgresIndex(Index):
         return self._vectors
 
     def recall(self, query: recall.RecallQuery) -> recall.RecallResult:
-        """Return the recall of a new session. See `Index.recall`."""
         entries = []
         words = build_match_expression(query.text or "")
         if words and query.max_entries:
@@ -188,8 +178,8 @@ class PostgresIndex(Index):
             matches, values = self._text_search.build_match_statement(words, 1 << 40, "id < 0")
             values |= {"scopes": list(query.scopes), "kinds": list(query.kinds), "entries": query.max_entries}
             entries = self.database.execute(f"with found as materialized ({matches}) {_RECALL_ENTRIES}", values)
-        values = {"agent": query.agent_id, "until": query.until or recall.END_OF_TIME, "sessions": query.max_sessions}
-        recalled = (recall.RecalledSession(*row) for row in self.database.execute(_RECALL_SESSIONS, values))
+        found = self.database.execute(_RECALL_SESSIONS, recall.build_session_values(query))
+        recalled = (recall.RecalledSession(*row) for row in found)
         return recall.RecallResult(tuple(map(decode_entry, entries)), tuple(recalled))
 
     def index_books(self, book_files: Iterable[BookFiles]) -> None:
@@ -201,11 +191,9 @@ class PostgresIndex(Index):
                 books.sync_book(self.database, self._tokenizer, book, merge_counts=merge_counts)
 
     def trace_statements(self, callback: Callable[[str], object]) -> AbstractContextManager[None]:
-        """Call `callback` with each statement within the block."""
         return self.database.trace_statements(callback)
 
     def delete_session(self, token: str) -> int:
-        """Delete every row of a session and of its entries in books. Return their number."""
         self.queue.delete_session(token)
         paths = [path for path, _ in self.list_session_files(token)]
         self.delete_paths(paths)
@@ -218,11 +206,9 @@ class PostgresIndex(Index):
         self.database.vacuum_tables(schema.TABLES)
 
     def is_complete(self) -> bool:
-        """Return whether a reindex has run to its end, be it on another machine."""
         return not self.needs_reindex
 
     def mark_complete(self) -> None:
-        """Record that a reindex has run to its end."""
         schema.mark_complete(self.database)
         self._is_complete = True
 

@@ -55,7 +55,7 @@ _AFTER_ANY_STEM = "~"  # sorts after every stem
 
 
 def hide_superseded(database: Postgres, tokens: Iterable[str] | None = None) -> list[int]:
-    """Hide what was left of sessions, of all by default, that are captured whole by now. Return the rows' numbers."""
+    """Hide the rest of sessions, of all by default, that are captured whole by now. Return the rows' numbers."""
     if tokens is None:
         rows = database.execute(_HIDE_SUPERSEDED.replace(_OF_SESSIONS, "true"))
     else:

@@ -1,4 +1,4 @@
-"""Vectors in the database, shared by every machine, where the server has pgvector. (index/vectors.py).
+"""Vectors in the database, shared by every machine, if the server has pgvector. (index/vectors.py).
 
 They lie in a schema of their own, so that the rows can be rebuilt without them. A vector of bytes is stored as one of
 halves, which hold each of its numbers exactly. A search compares every vector, so its result is exact.
@@ -118,51 +118,42 @@ class PgVectors(Vectors):
 
     @property
     def exists(self) -> bool:
-        """Return whether the tables exist."""
         if not self._exists:
             self._exists = self._count_columns() > 0
         return self._exists
 
     @property
     def location(self) -> str:
-        """Return the address of the database."""
         return self._database.name
 
     def close(self) -> None:
         """Do nothing: the index closes its connection."""
 
     def embedding_lock(self) -> AbstractContextManager[None]:
-        """Hold the lock of embedding. Raises BusyError if another machine holds it."""
         return self._database.exclusive_lock("embedding")
 
     def read_model_info(self) -> tuple[str, int] | None:
-        """Return the model's name and the length of its vectors, None without vectors."""
         rows = self._query(_SELECT_MODEL)
         return tuple(rows[0]) if rows else None
 
     def count_passages(self) -> int:
-        """Return the number of passages with a vector."""
         return sum(row[0] for row in self._query("select count(*) from {at}.passages"))
 
     def load_source_versions(self) -> dict[str, str]:
-        """Return the version of each file, "" for one whose vectors are incomplete."""
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
             # A version of the second half replaces the "" of the first.
             return dict(self._execute(_SELECT_SOURCES)) if self.exists else {}
 
     def find_incomplete(self, paths: Iterable[str]) -> set[str]:
-        """Return those of the files that have no vectors, or not all of them."""
         wanted = set(paths)
         rows = self._query("select path from {at}.sources where path = any(%s::text[])", (sorted(wanted),))
         return wanted.difference(path for (path,) in rows)
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
-        """Return the places in a file that have vectors, each with the hash of its text."""
         return dict(self._query("select place, hash from {at}.passages where path = %s", (path,)))
 
     def find_by_hash(self, hashes: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the existing vectors of texts by their hashes."""
         rows = self._query(_SELECT_BY_HASH, (list(hashes),))
         return {digest: _parse_vector(vector) for digest, vector in rows}
 
@@ -173,7 +164,6 @@ class PgVectors(Vectors):
         complete_sources: Iterable[VectorSource],
         is_current: Callable[[VectorSource], bool],
     ) -> int:
-        """Store vectors and complete sources. See `Vectors.store`."""
         with self._reset_if_damaged(), self._database.transaction():
             self._database.lock_in_transaction("vectors")
             self._create_tables()
@@ -189,7 +179,6 @@ class PgVectors(Vectors):
         return len(stored)
 
     def prune(self, wanted_hashes: Mapping[str, frozenset[bytes] | None]) -> int:
-        """Delete the vectors of unwanted texts. See `Vectors.prune`."""
         # The rows of an unfinished rebuild don't tell which texts are gone.
         if not (wanted_hashes and self.exists and schema.is_complete(self._database)):
             return 0
@@ -201,7 +190,6 @@ class PgVectors(Vectors):
             return int(self._execute(_DELETE_UNWANTED, values)[0][0])
 
     def find_nearest(self, vector: bytes, limit: int) -> Iterator[Neighbor]:
-        """Return the passages nearest to a vector, nearest first."""
         return (Neighbor(*row) for row in self._query(_SELECT_NEAREST, (_format_vector(vector), limit)))
 
     def scrub(self) -> None:

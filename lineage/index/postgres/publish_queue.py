@@ -23,16 +23,13 @@ class PostgresPublishQueue:
         self._database = database
 
     def enqueue(self, capture: QueuedCapture) -> int:
-        """Add a capture and return its ticket."""
         values = (capture.agent_id, capture.token, capture.membership, list(capture.paths))
         return int(self._database.execute(_ENQUEUE, values)[0][0])
 
     def is_done(self, ticket: int) -> bool:
-        """Return whether the capture was published."""
         return not self._database.execute("select 1 from waiting where ticket = %s", (ticket,))
 
     def wait(self, ticket: int, seconds: float) -> bool:
-        """Wait for a notification, or so many seconds, then return `is_done`."""
         if seconds:
             self._database.wait_for_notification(_CHANNEL, seconds)
         return self.is_done(ticket)
@@ -42,12 +39,10 @@ class PostgresPublishQueue:
         self._database.notify(_CHANNEL)
 
     def peek(self, agent_id: str, until: str, limit: int) -> list[tuple[int, QueuedCapture]]:
-        """Return an agent's captures up to a time, each with its ticket, oldest ticket first."""
         rows = self._database.execute(_SELECT_OLDEST, (agent_id, until, limit))
         return [(ticket, QueuedCapture(agent, token, at, tuple(paths))) for ticket, agent, token, at, paths in rows]
 
     def mark_done(self, tickets: Iterable[int]) -> None:
-        """Remove published captures, which tells their waiters."""
         numbers = list(tickets)
         if numbers:
             self._database.execute("delete from waiting where ticket = any(%s::bigint[])", (numbers,))

@@ -7,11 +7,10 @@ several lines, whose sum is its count, so that writers never wait for each other
 from lineage.database.postgres import Postgres, disable_statistics_sql
 from lineage.errors import IndexUnavailable
 from lineage.index import books, tool_runs
-from lineage.index.books import SESSION_SCOPE_PREFIX
 from lineage.index.rows import COLUMNS
 from lineage.index.schema import UNSHOWN
 
-VERSION = 10
+VERSION = 16
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -28,12 +27,14 @@ _UNSAMPLED_COLUMNS = {
         "title",
         "ask",
         "outcome",
+        "checks",
+        "files",
         "folders",
     ),
     "search": ("title", "sentence", "body", "terms"),
     "vocabulary": ("term",),
     "entries": ("project",),
-    "book_entries": ("source", "tool", "origin", "tags", "supersedes", "title", "text"),
+    "book_entries": ("source", "tool", "origin", "tags", "supersedes", "about", "title", "text"),
 }
 """Columns with text of sessions. The server takes no samples of them, for a removal would not reach these."""
 _STATEMENTS = (
@@ -56,6 +57,8 @@ _STATEMENTS = (
     f" project {_TEXT}, is_compaction integer)",
     "create index on entries (agent_id, membership_ts, stem, project)",
     "create index on entries (session_token)",
+    "create index on entries (project, membership_ts, stem)",
+    "create index on entries (membership_ts, stem)",
     f"create table books (path {_TEXT} primary key, scope {_TEXT} not null, kind {_TEXT} not null,"
     f" stamp {_TEXT} not null, sha256 {_TEXT} not null, forgotten {_TEXT} not null)",
     "create index on books (scope, kind)",
@@ -70,8 +73,6 @@ _STATEMENTS = (
     *(disable_statistics_sql(table, columns) for table, columns in _UNSAMPLED_COLUMNS.items()),
     "create function iif(condition boolean, one text, other text) returns text language sql immutable"
     " as 'select case when condition then one else other end'",
-    "create function may_reach(scope text, private integer, token text) returns boolean language sql immutable"
-    f" as $$ select private = 0 or (token <> '' and scope = '{SESSION_SCOPE_PREFIX}' || token) $$",
 )
 TABLES = ("artifacts", "search", "vocabulary", "entries", "books", "book_entries", "waiting", tool_runs.TABLE)
 
@@ -85,10 +86,8 @@ def ensure_tables(database: Postgres) -> None:
     if database.execute("select to_regclass('state')::text")[0][0] is not None:
         version = int(database.execute("select max(version) from state")[0][0] or 0)
     if version is not None and version > VERSION:
-        raise IndexUnavailable(
-            f"{database.name} is of a newer lineage: its version is {version}, this one knows {VERSION}",
-            hint="upgrade lineage on this machine",
-        )
+        problem = f"{database.name} is of a newer lineage: its version is {version}, this one knows {VERSION}"
+        raise IndexUnavailable(problem, hint="upgrade lineage on this machine")
     if version != VERSION:
         database.execute(f'drop schema if exists "{database.schema}" cascade')
         database.execute(f'create schema "{database.schema}"')

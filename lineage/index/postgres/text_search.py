@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.database.postgres import Postgres
@@ -105,19 +105,16 @@ class PostgresTextSearch:
         self.tokenizer = tokenizer
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        """Return the terms with their numbers of rows, counted to `limit` at least."""
         counts = self._count_queries(self.tokenizer.build_queries([term.expression for term in terms]), limit)
         return [replace(term, rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:
-        """Return the terms in half of all rows."""
         queries = self.tokenizer.build_queries([term.expression for term in terms])
         (rows,) = self._count_queries([ROW_COUNT_TERM], 0)
         counts = self._count_queries(queries, rows // 2 + 1)
         return {term for term, count in zip(terms, counts, strict=True) if 2 * count > rows}
 
     def find_words(self, start: str, stop: str, min_length: int, max_length: int) -> Iterable[str]:
-        """Return words of the index. See `Vocabulary.find_words`."""
         return [row[0] for row in self.database.execute(_SELECT_WORDS, (start, stop, min_length, max_length))]
 
     def build_match_statement(
@@ -161,7 +158,6 @@ class PostgresTextSearch:
     def rank_rows(
         self, query: Query, agent_id: str | None, ranking: Ranking, expression: str, limit: int, choosing: str = ""
     ) -> list[RankedRow]:
-        """Return the best matching rows. See `TextSearchEngine.rank_rows`."""
         limit = limit if limit != NO_LIMIT else _UNLIMITED
         matches, match_values = SELECT_ALL, dict[str, Any]()
         if expression:
@@ -187,11 +183,11 @@ class PostgresTextSearch:
         return [RankedRow(*row[:-1]) for row in self.database.execute(statement, values)]
 
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        """Return the texts of rows, by their numbers."""
         return dict(self.database.execute(_SELECT_TEXTS, {"ids": list(numbers)}))
 
-    def load_hits(self, expressions: Sequence[str], rows: Sequence[RankedRow]) -> list[Hit]:
-        """Return the hits of ranked rows. See `TextSearchEngine.load_hits`."""
+    def load_hits(
+        self, expressions: Sequence[str], rows: Sequence[RankedRow], *, is_first_rare: bool = False
+    ) -> list[Hit]:
         if not rows:
             return []
         values = {"ids": [row.number for row in rows]}

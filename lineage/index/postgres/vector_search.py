@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lineage.core.search.passages import MAX_PASSAGES
+from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.query import Query
 from lineage.index import filter_sql, vector_search
 from lineage.index.postgres.text_search import PostgresTextSearch, to_postgres_sql

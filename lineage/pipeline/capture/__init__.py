@@ -1,1 +1,1 @@
-"""From a request to committed artifacts: the spec's two flows and what they share."""
+"""From a request to committed artifacts: the spec's two flows and their shared parts."""

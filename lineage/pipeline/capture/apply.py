@@ -14,13 +14,14 @@ from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.core.sanitizer import count_redactions
 from lineage.extraction.candidates import Candidate
 from lineage.extraction.model.port import MemoryProposals
-from lineage.index import ArtifactRow, QueuedCapture, TurnTexts
+from lineage.index import ArtifactRow, QueuedCapture, TurnTexts, list_edited_files
 from lineage.pipeline.memory.entry_writer import LearnResult, learn_from_capture
 from lineage.pipeline.memory.judge_memos import judge_memos
 from lineage.pipeline.memory.statements import withdraw_statements
 from lineage.store import ConflictError, map_concurrently, read_or_none
 from lineage.workspace.lookup import MAX_SUB_AGENTS, find_parent_stem, load_row, load_row_of_written
 from lineage.workspace.publish import index_and_publish
+from lineage.workspace.session_notes import find_session_links
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 
@@ -40,7 +41,7 @@ class CaptureHints:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The steps of a plan and what they taught; `pending_reason` says why the job stays: the index is unavailable."""
+    """The steps of a plan and their lessons; `pending_reason` says why the job stays: the index is unavailable."""
 
     steps: tuple[CaptureStep, ...]
     learn_result: LearnResult
@@ -83,9 +84,10 @@ class _Applier:
                 self._link()
             case CaptureStep.LEARN:
                 settled = withdraw_statements(self.ws, intent.job.token)
-                known = self.hints.candidates
-                self.learn_result = learn_from_capture(self.ws, self.first, self.hints.proposals, known, settled)
-                judge_memos(self.ws, self.first, self.hints.evidence)
+                known, evidence = self.hints.candidates, self.hints.evidence
+                learned = learn_from_capture(self.ws, self.first, self.hints.proposals, known, evidence, settled)
+                self.learn_result = learned
+                judge_memos(self.ws, self.first, evidence)
             case CaptureStep.PUBLISH:
                 self._publish()
             case CaptureStep.TELEMETRY:
@@ -100,9 +102,11 @@ class _Applier:
             rows = ws.index.list_sessions(None, parent=self.intent.job.token, limit=MAX_SUB_AGENTS)
             names = (naming.parse_path(row.manifest_path) for row in rows)
             sub_agents = {name.stem for name in names if name}
-        ws.documents.manifests.link(stem, self.intent.artifacts, ws.new_id(), ws.now, sub_agents)
+        files = [file for one in self.intent.artifacts for file in list_edited_files(one).splitlines()]
+        links = find_session_links(ws, self.first, stem, files)
+        ws.documents.manifests.link(stem, self.intent.artifacts, ws.new_id(), ws.now, sub_agents, links)
         if parent := find_parent_stem(ws, self.first):
-            ws.documents.manifests.update_sub_agents(parent, lambda known: known | {stem}, ws.new_id(), ws.now)
+            ws.documents.manifests.add_sub_agent(parent, stem, ws.new_id(), ws.now)
 
     def _publish(self) -> None:
         # MEMORY.md first: nobody reads a row of a capture before MEMORY.md shows it.
@@ -165,7 +169,7 @@ def load_capture_state(ws: Workspace, intent: Intent) -> CaptureState:
 
 
 def _list_paths(ws: Workspace, intent: Intent) -> list[str]:
-    """Return the files whose rows a capture changes: its artifacts, its manifest, and that of a sub-agent's parent."""
+    """Return the files with rows that a capture changes: artifacts, its manifest, and that of a sub-agent's parent."""
     stems = filter(None, (intent.stem, find_parent_stem(ws, intent.artifacts[0])))
     manifests = (naming.artifact_path(stem, naming.MANIFEST) for stem in stems)
     return [*(artifact.path for artifact in intent.artifacts), *manifests]

@@ -38,7 +38,7 @@ def build_transcript(
     sentence_and_quality: tuple[str, str],
     sanitizer: str,
 ) -> Artifact:
-    """Return the transcript of `turns`, which no earlier capture holds, under the claimed stem."""
+    """Return the transcript of `turns` (no earlier capture holds them) under the claimed stem."""
     own_stem = naming.build_stem(request.captured_at, request.token)
     links = _render_links(
         (naming.artifact_path(own_stem, naming.SUMMARY), "summary"),

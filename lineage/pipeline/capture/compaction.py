@@ -36,7 +36,7 @@ from lineage.workspace.workspace import Workspace
 def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResult:
     """Keep a compaction's summary: any number per session, before, between and after its captures.
 
-    Turns that no capture holds yet wait for the session's end. Raise what `capture_session` raises.
+    Turns that no capture holds yet wait for the session's end. Raise as `capture_session` does.
     """
     if ws.documents.tombstones.has(request.token):
         return sessions.refuse_removed(request.token)
@@ -151,20 +151,9 @@ def _plan_compaction(
 def _build_result(ws: Workspace, intent: Intent, source: SessionSource) -> sessions.CaptureResult:
     (artifact,) = intent.artifacts
     manifest = ws.documents.manifests.get(intent.stem)
-    return sessions.CaptureResult(
-        status=sessions.CAPTURED,
-        session_token=intent.job.token,
-        manifest_path=artifact.manifest_path,
-        transcript_path=manifest.transcript_path if manifest else None,
-        summary_path=manifest.summary_path if manifest else None,
-        compaction_path=artifact.path,
-        captured_at=artifact.captured_at,
-        memory_sentence=artifact.memory_sentence,
-        memory_sentence_quality=artifact.memory_sentence_quality,
-        turns=artifact.watermark[0],
-        redactions=source.redactions,
-        skipped=source.skipped,
-    )
+    names = ("transcript_path", "summary_path")
+    paths = {name: getattr(manifest, name) for name in names} if manifest else {}
+    return sessions.build_result(intent, source, turns=artifact.watermark[0], compaction_path=artifact.path, **paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +189,7 @@ def capture_recorded_compactions(
 def _drop_captured(
     ws: Workspace, records: Sequence[CompactionRecord], captured: list[Artifact], capture: Capture
 ) -> list[CompactionRecord]:
-    """Return the records of which there is no artifact: each artifact stands for one record, by place, else by text."""
+    """Return the records without an artifact: each artifact stands for one record, by place, else by text."""
     left = []
     for record in records:
         before = capture.turns[: record.turns_before]

@@ -41,7 +41,6 @@ class MeteredModel:
 
     @property
     def max_chars(self) -> int:
-        """Return the limit of a prompt's length."""
         return self.quota.max_chars
 
     def ask(self, task: str, prompt: str, read: Callable[[str], ParsedAnswer[Value]]) -> Value | None:

@@ -59,7 +59,7 @@ NO_NARRATION = Narration()
 def gather_source_evidence(
     ws: Workspace, request: Request, source: SessionSource, turns: Sequence[Turn]
 ) -> WorkspaceEvidence:
-    """Return the evidence about the last `turns` of a source: all that its tools printed, and what is captured."""
+    """Return the evidence about the last `turns` of a source: its tools' whole output, and the captured one."""
     return gather_evidence(
         ws,
         source.turns,

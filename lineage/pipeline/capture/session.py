@@ -60,6 +60,22 @@ class CaptureResult:
         return {name: dict(sorted(v.items())) if isinstance(v, Mapping) else v for name, v in values.items()}
 
 
+def build_result(intent: Intent, source: SessionSource, **details: Any) -> CaptureResult:
+    """Return the result of an intent that was made true; `details` are the fields that differ by flow."""
+    first = intent.artifacts[0]
+    return CaptureResult(
+        status=CAPTURED,
+        session_token=intent.job.token,
+        manifest_path=first.manifest_path,
+        captured_at=first.captured_at,
+        memory_sentence=first.memory_sentence,
+        memory_sentence_quality=first.memory_sentence_quality,
+        redactions=source.redactions,
+        skipped=source.skipped,
+        **details,
+    )
+
+
 def refuse_removed(session_token: str) -> CaptureResult:
     """Return the result for a removed session: nothing of it may be written again."""
     return CaptureResult(status=REFUSED, session_token=session_token, reason=REMOVED)
@@ -173,7 +189,7 @@ def is_parent_removed(ws: Workspace, request: Request, source: SessionSource) ->
 
 
 def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
-    """Return a sub-agent's source with its parent's project, if that is known: what it learns is learned there."""
+    """Return a sub-agent's source with its parent's project, if that is known: its lessons belong there."""
     manifest = load_session(ws, source.parent_token).manifest if source.parent_token else None
     if manifest is None or manifest.project is None:
         return source
@@ -182,7 +198,7 @@ def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
-    """Return the stem of a session whose claim was lost: its oldest manifest's."""
+    """Return the stem of a session without its claim: its oldest manifest's."""
     # The index is a hint only: each manifest is read before it counts. During an outage every name is a candidate.
     with tolerate_outage(ws) as outage:
         paths = [path for path, kind in ws.index.list_session_files(token) if kind == naming.MANIFEST]

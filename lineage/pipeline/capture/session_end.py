@@ -24,6 +24,7 @@ from lineage.pipeline.capture.narration import (
     narrate,
     narration_from_job,
 )
+from lineage.pipeline.capture.recall_use import count_recall
 from lineage.pipeline.capture.source import SessionSource, read_source
 from lineage.pipeline.memory.session_entries import forget_session_entries
 from lineage.workspace.lookup import MAX_SUB_AGENTS
@@ -52,6 +53,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
         if intent.artifacts[0].private and not session.captures:
             _hide_sub_agents(ws, request.token)
         applied = apply_plan(ws, intent, hints)
+    count_recall(ws, request.identity, turns)
     return replace(
         _build_result(intent, source, len(turns)),
         learned=applied.learn_result.as_json(),
@@ -60,7 +62,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
 
 
 def _hide_sub_agents(ws: Workspace, token: str) -> None:
-    """Take what sub-agents taught out of the books of others: they were captured before the private session was."""
+    """Take the lessons of sub-agents out of the books of others: they were captured before the private session was."""
     with tolerate_outage(ws):
         for row in ws.index.list_sessions(None, parent=token, limit=MAX_SUB_AGENTS):
             forget_session_entries(ws, row.session_token)
@@ -120,7 +122,7 @@ def _count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int
 def _finish_unchanged(
     ws: Workspace, session: sessions.Session, request: Request, source: SessionSource, finished: Sequence[Artifact]
 ) -> sessions.CaptureResult:
-    """Write what the newest capture lacks: a summary, a row, MEMORY.md. `finished` are captures completed just now."""
+    """Write missing parts of the newest capture: a summary, a row, MEMORY.md. `finished` are captures completed now."""
     for job in session.pending_ends:  # of an end that another run captured, or of one without a turn
         ws.documents.spool.clear(job)
     reason = sessions.join_notes(
@@ -189,17 +191,5 @@ def _choose_time(session: sessions.Session, request: Request, job: Job | None) -
 
 def _build_result(intent: Intent, source: SessionSource, turn_count: int) -> sessions.CaptureResult:
     transcript, summary = intent.artifacts
-    return sessions.CaptureResult(
-        status=sessions.CAPTURED,
-        session_token=intent.job.token,
-        manifest_path=transcript.manifest_path,
-        transcript_path=transcript.path,
-        summary_path=summary.path,
-        captured_at=transcript.captured_at,
-        memory_sentence=transcript.memory_sentence,
-        memory_sentence_quality=transcript.memory_sentence_quality,
-        turns=turn_count,
-        compactions=len(source.compactions),
-        redactions=source.redactions,
-        skipped=source.skipped,
-    )
+    paths = {"transcript_path": transcript.path, "summary_path": summary.path}
+    return sessions.build_result(intent, source, turns=turn_count, compactions=len(source.compactions), **paths)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, pairwise, tee
 from pathlib import Path
-from typing import Any
 
 from lineage.config import Settings
 from lineage.core.base.links import to_one_line
@@ -78,7 +77,8 @@ def read_source(ws: Workspace, request: Request, capture: Capture | None = None)
     hidden_positions: list[int] = []
     turns_read: Iterable[Turn] = capture.turns
     if capture.parent_session:
-        turns_read = map(_disown_prompt, turns_read)
+        # nobody speaks to a sub-agent but the agent that started it
+        turns_read = (t._replace(role=SYSTEM, name=_PROMPT) if t.role == USER else t for t in turns_read)
     visible = _filter_visible(turns_read, ws.settings, hidden_positions)
     identified = assign_ids(_sanitize(visible, sanitizer), request.token)
     removed_counts = Counter[str]()
@@ -123,11 +123,6 @@ def _read_transcript(request: Request) -> Capture:
     if request.transcript_path:
         return load_adapter(request.harness).read(expand_home(request.transcript_path), request.identity.session_id)
     return Capture(turns=())
-
-
-def _disown_prompt(turn: Turn) -> Turn:
-    """Return a turn of a sub-agent: nobody speaks to it but the agent that started it."""
-    return turn._replace(role=SYSTEM, name=_PROMPT) if turn.role == USER else turn
 
 
 def _filter_visible(turns: Iterable[Turn], settings: Settings, hidden_positions: list[int]) -> Iterator[Turn]:
@@ -197,7 +192,8 @@ class TurnsOnDisk(LazySequence[Turn]):
             # The file has no name, so its space is free once it is closed, also after a crash.
             weakref.finalize(self, self._file.close)
             for turn in turns:
-                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(_to_plain(turn))))
+                plain = (*turn._replace(parts=()), tuple(map(tuple, turn.parts)))
+                self._ends.append(self._ends[-1] + self._file.write(marshal.dumps(plain)))
             self._file.flush()
         except OSError as error:
             raise describe_os_error("cannot set a long transcript aside", error) from error
@@ -215,8 +211,3 @@ class TurnsOnDisk(LazySequence[Turn]):
                 # marshal is safe here: the file is this process's own, and nobody else can open it.
                 *fields, parts = marshal.loads(data[begin - ends[0] : end - ends[0]])
                 yield Turn(*fields)._replace(parts=tuple(InputPart(*part) for part in parts))
-
-
-def _to_plain(turn: Turn) -> tuple[Any, ...]:
-    """Return a turn as marshal takes it, with its parts at the end."""
-    return (*turn._replace(parts=()), tuple(map(tuple, turn.parts)))

@@ -46,15 +46,11 @@ class IdentityLinks:
                 channel, _, user = name.partition(":")
                 key = _fold(channel), _normalize_id(channel, user)
                 if not person.strip() or not all(key):
-                    raise InvalidInput(
-                        f"identity_links: {name!r} of {person!r} is no channel and id",
-                        hint='write the channel in front: alice = ["telegram:123", "discord:456"]',
-                    )
+                    hint = 'write the channel in front: alice = ["telegram:123", "discord:456"]'
+                    raise InvalidInput(f"identity_links: {name!r} of {person!r} is no channel and id", hint=hint)
                 if people.setdefault(key, person.strip()) != person.strip():
-                    raise InvalidInput(
-                        f"identity_links: {name!r} belongs to {people[key]!r} and to {person!r}",
-                        hint="an id is one person's: take it from one of the two",
-                    )
+                    problem = f"identity_links: {name!r} belongs to {people[key]!r} and to {person!r}"
+                    raise InvalidInput(problem, hint="an id is one person's: take it from one of the two")
         return IdentityLinks(people)
 
     def find_person(self, channel: str, user: str) -> str | None:

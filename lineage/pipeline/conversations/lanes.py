@@ -13,7 +13,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
-from lineage.index import SessionRow
+from lineage.index import SessionFilter, SessionRow
 from lineage.pipeline.conversations import lane_name
 from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.projects import list_sessions
@@ -64,10 +64,8 @@ def build_resets(settings: Settings) -> ResetRules:
     try:
         zone = ZoneInfo(sessions.reset_time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise InvalidInput(
-            f"{SETTINGS_FILE}: sessions.reset_time_zone is {sessions.reset_time_zone!r}, not a time zone",
-            hint='for example "Europe/Berlin", or "UTC"',
-        ) from error
+        problem = f"{SETTINGS_FILE}: sessions.reset_time_zone is {sessions.reset_time_zone!r}, not a time zone"
+        raise InvalidInput(problem, hint='for example "Europe/Berlin", or "UTC"') from error
     daily = time.fromisoformat(sessions.daily_reset) if sessions.daily_reset else None
     return ResetRules(daily, zone, sessions.idle_minutes)
 
@@ -78,7 +76,9 @@ def load_lane(
     """Return the sessions of a lane, of one agent or of all (None), and the state of the last one."""
     resets = build_resets(ws.settings)
     # A reference may also match an id or a token: keep the rows with a key in this lane.
-    rows = list_sessions(ws, agent_id, project=project, path=path, reference=f"{lane}#", limit=_MAX_SESSIONS)
+    rows = list_sessions(
+        ws, agent_id, wanted=SessionFilter(project=project, path=path), reference=f"{lane}#", limit=_MAX_SESSIONS
+    )
     sessions = [row for row in rows if (row.session_key or "").startswith(f"{lane}#")]
     last = max(_list_last_messages(ws, lane, agent_id, sessions), default=None)
     at, current = last or (None, None)
@@ -117,7 +117,7 @@ def _find_last_message(ws: Workspace, row: SessionRow) -> str | None:
 
 
 def find_expiry(last_message: str, rules: ResetRules) -> tuple[str, str] | None:
-    """Return the time of a session's end and its reason, DAILY or IDLE, whichever comes first.
+    """Return the time of a session's end and its reason, DAILY or IDLE: the earlier one.
 
     Return None if neither rule ends it, or the calendar ends before. Times are canonical UTC.
     """

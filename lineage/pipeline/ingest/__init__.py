@@ -1,1 +1,1 @@
-"""How sessions come in by themselves: signals, sweeps, imports, watching, and what waits for the next start."""
+"""How sessions come in by themselves: signals, sweeps, imports, watching, and checkpoints for the next start."""

@@ -1,9 +1,10 @@
-"""Before a compaction: keep what the person stated in the session, and prepare what it is told afterwards.
+"""Before a compaction: keep the person's statements in the session, and prepare the block that follows it.
 
 No capture is made. The agent forgets with the compaction what it was told in its first hour; the block behind it says
 it again. (usefulness: What an agent is given)
 """
 
+from lineage.core.base.context_blocks import ContextFile
 from lineage.core.base.hook_output import MAX_TOKENS
 from lineage.core.base.hook_protocol import session_block_name
 from lineage.core.base.naming import is_test_session
@@ -35,4 +36,4 @@ def prepare_compaction(ws: Workspace, request: Request) -> None:
         agent, budget = request.identity.agent_id, min(ws.settings.context.budget, MAX_TOKENS)
         block = build_context(ws, ContextRequest(agent, source.project, session=request.token, budget=budget))
         name = session_block_name(request.identity.session_id)
-        ws.documents.context_cache.put(agent, name, f"{block.body}\n" if block.body else "")
+        ws.documents.context_cache.put(agent, name, ContextFile(name, block.entry_ids, block.body))

@@ -9,15 +9,16 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
-from zlib import crc32
 
 from lineage.core.base import hook_protocol
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
+from lineage.core.base.context_blocks import NO_PROJECT, ContextFile
 from lineage.core.base.hook_output import MAX_TOKENS, format_hook_output
 from lineage.core.base.links import to_one_line
-from lineage.core.base.naming import Identity, validate_agent_id, validate_id
-from lineage.core.base.project import has_project
+from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id, validate_id
+from lineage.core.base.project import build_project_key
 from lineage.core.base.times import from_epoch, shift_time, to_utc
 from lineage.core.capture.ledger import Window
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
@@ -31,8 +32,8 @@ from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_t
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.workspace_evidence import gather_evidence
 from lineage.projection.memory_md import list_active_projects
-from lineage.projects import find_project_key, resolve_project
-from lineage.store import read_or_none
+from lineage.projects import list_context_names, resolve_project
+from lineage.store import Store, read_or_none
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.projects import KnownProjects, build_key, find_key, identify
@@ -47,6 +48,7 @@ TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
 
 _MAX_BYTES = 256 << 20  # of a transcript: reading more takes longer than a checkpoint is worth
+_MAX_UNSEEN = 100  # projects of other machines: each takes a few milliseconds of every run of the worker
 _MAX_MESSAGE_CHARS = 20_000  # cut before the sanitizer, which would read the rest for nothing
 _INACTIVE_EVENTS = (hook_formats.SESSION_END, hook_formats.SESSION_START)
 
@@ -60,6 +62,7 @@ def save_checkpoints(
     """
     checkpoints = ws.documents.checkpoints
     checkpoints.expire(ws.now)
+    ws.documents.recall_log.expire(ws.now)
     for checkpoint in checkpoints.list_for_agent(None):
         # Another machine may have removed the session, or its capture have made it private.
         if ws.documents.tombstones.has(checkpoint.session_token) or _is_private(ws, checkpoint.session_token):
@@ -84,28 +87,46 @@ def _list_active_sessions(ws: Workspace) -> Iterator[SeenSession]:
 
 
 def prepare_contexts(ws: Workspace) -> int:
-    """Write the blocks of every agent's projects, for each of their folders; return the number of new ones.
+    """Write the blocks of every agent's projects, and of no project; return the number of new ones.
 
-    A hook answers a session start by reading one block. Each fits the harness with the smallest limit, so no harness
-    cuts it. (harnesses.md 0.4)
+    A hook answers a session start by reading one block, by its project's identity: so a worktree, clone or machine is
+    told the same from its first session on. Each block fits the harness with the smallest limit, so no harness cuts
+    it. (harnesses.md 0.4)
     """
-    seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
-    known, names = KnownProjects(ws, ws.index.list_projects()), dict[tuple[str, str], dict[str, None]]()
-    for agent, folder in sorted(seen | _list_active_projects(ws)):
-        project, repository = identify(ws, folder)
-        key = known.join(build_key(project, repository))
-        # A session may start in a subfolder or at the project's root; by the key a new worktree or clone finds it.
-        own = dict.fromkeys((project or folder, folder, key if has_project(key) else folder))
-        known_names = names.get((agent, key), {})
-        names[agent, key] = own | known_names if repository else known_names | own
     budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
-    for (agent, _), places in names.items():
-        project = next(iter(places))
+    for (agent, key), (project, names) in _list_contexts(ws).items():
         block = build_context(ws, ContextRequest(agent_id=agent, project=project, budget=budget), reader)
-        text = f"{block.body}\n" if block.body else ""
-        written = [ws.documents.context_cache.put(agent, place, text) for place in places]
-        changed += any(written)
+        file = ContextFile(key, block.entry_ids, block.body)
+        written = [ws.documents.context_cache.put(agent, name, file) for name in sorted(names)]
+        changed += bool(file.text) and any(written)
     return changed
+
+
+def _list_contexts(ws: Workspace) -> dict[tuple[str, str], tuple[str, set[str]]]:
+    """Return a folder or key for each agent and project, and all names of that.
+
+    Of projects that are neither seen on this machine nor in MEMORY.md so many that a run of the worker stays short.
+    """
+    agents = {DEFAULT_AGENT, *ws.index.list_agents()}
+    seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
+    known_projects = ws.index.list_projects()
+    folders = sorted(seen | _list_active_projects(ws))
+    identified = {folder: identify(ws, folder) for _, folder in folders}
+    here = [(build_project_key(one), path) for path, one in identified.values() if path and one]
+    known = KnownProjects(ws, [*known_projects, *here])
+    contexts: dict[tuple[str, str], tuple[str, set[str]]] = {}
+    for agent, folder in folders:
+        project, repository = identified[folder]
+        key = known.join(build_key(project, repository))
+        former, names = contexts.get((agent, key), ("", set[str]()))
+        own = {build_key(project, repository), *known.list_equal(key)}
+        contexts[agent, key] = (project or folder) if repository or not former else former, names | own
+    others = sorted({known.join(key) for key, _ in known_projects})[:_MAX_UNSEEN]
+    for agent, key in product(sorted(agents), others):
+        contexts.setdefault((agent, key), (key, known.list_equal(key)))
+    for agent in agents | {agent for agent, _ in seen}:
+        contexts[agent, NO_PROJECT] = (os.sep, {NO_PROJECT})
+    return contexts
 
 
 def _list_active_projects(ws: Workspace) -> set[tuple[str, str]]:
@@ -121,7 +142,7 @@ def offer_checkpoints(ws: Workspace) -> None:
     checkpoints, blocks = ws.documents.checkpoints, ws.documents.context_cache.store
     pending = [item for item in checkpoints.list_for_agent(None) if item.is_valid(ws.now) and not item.offered_at]
     if pending:
-        text = "\n".join(_read_text(ws, entry.key) for entry in blocks.list(hook_protocol.CONTEXT_CACHE))
+        text = "\n".join(_read_text(blocks, entry.key) for entry in blocks.list(hook_protocol.CONTEXT_CACHE))
         at = from_epoch(time.time())  # not the run's time: a session that began since then got the older block
         for checkpoint in pending:
             if checkpoint.title in text:
@@ -136,8 +157,8 @@ def mark_checkpoints_used(ws: Workspace, event: HookEvent, payload: HookPayload)
     """
     checkpoints = ws.documents.checkpoints
     checkpoints.discard(payload.identity(event.agent).token)
-    block = _find_context_block(ws, event.agent, payload.cwd) if payload.cwd else ""
-    answer = format_hook_output(event.harness, block) if block else ""
+    names = list_context_names(payload.cwd) if payload.cwd else []
+    answer = format_hook_output(event.harness, ws.documents.context_cache.find(event.agent, names).text)
     for checkpoint in checkpoints.list_for_agent(event.agent):
         if checkpoint.offered_at and checkpoint.offered_at < event.at and checkpoint.title in answer:
             checkpoints.mark_used(event.agent, checkpoint.session_token, event.at)
@@ -205,21 +226,8 @@ def _is_private(ws: Workspace, token: str) -> bool:
         return True
 
 
-def _find_context_block(ws: Workspace, agent: str, folder: str) -> str:
-    """Return the block for a session start in a folder: its own, the next one above in its repository, or that's."""
-    # The same search as in `lineage.cli.hook_entry`, which imports nothing of this package.
-    folders = [Path(folder), *Path(folder).parents]
-    depth = next((number for number, path in enumerate(folders) if os.path.lexists(path / ".git")), 0)
-    for path in [folder, *map(str, folders[1 : depth + 1]), find_project_key(folder)]:
-        checksum = crc32(f"{agent}\n{path}".encode("utf-8", "replace"))
-        head, _, text = _read_text(ws, hook_protocol.context_block_key(agent, path, checksum)).partition("\n")
-        if text and f"{head}\n" == hook_protocol.context_block_header(agent, path):
-            return text
-    return ""
-
-
-def _read_text(ws: Workspace, key: str) -> str:
-    blob = read_or_none(ws.documents.context_cache.store, key)
+def _read_text(store: Store, key: str) -> str:
+    blob = read_or_none(store, key)
     return blob.data.decode("utf-8", errors="replace") if blob else ""
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lineage.core.base import naming
+from lineage.core.base.progress import StageProgress
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import SESSION_END, Request, parse_request
 from lineage.core.format import transcript
@@ -20,13 +21,13 @@ from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
+from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.import_sources import (
     CAPTURING,
     HistorySurvey,
     ImportRequest,
     ImportSource,
     SessionSources,
-    StageProgress,
     order_by_fork,
     survey_history,
 )
@@ -84,6 +85,7 @@ def import_history(
         survey = survey_history(ws, import_request, pool, progress)
         open_at_now = partial(open_at, open_workspace, ws.now)
         results = capture_groups(open_at_now, import_request, pool, survey.groups, partial(progress, CAPTURING))
+    prepare_contexts(ws)  # the next session is told of them, before any worker has run
     return tuple(_summarize_harness(harness, survey, results) for harness in survey.harnesses)
 
 
@@ -110,7 +112,7 @@ def capture_groups(
 
 
 def open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:
-    """Open a workspace at a given time, in whatever process."""
+    """Open a workspace at a given time, in any process."""
     return replace(open_workspace(), now=now)
 
 

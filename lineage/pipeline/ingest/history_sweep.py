@@ -25,7 +25,7 @@ def sweep_histories(
     *,
     idle_minutes: int,
 ) -> None:
-    """Import what the histories hold and nobody captured, and add it to a sweep's result.
+    """Import the sessions of the histories that nobody captured, and add them to a sweep's result.
 
     Files as they were at their last import are not read. What was written to in the last `idle_minutes`, an open
     session of `done` and the sub-agents of both wait; a session that another agent captured stays with that agent.
@@ -60,7 +60,7 @@ def _leave_out_open(
 
 
 def _find_end(group: SessionSources, idle_minutes: int) -> str:
-    """Return the time at which a session's files have been quiet long enough, "" if nobody waits for that."""
+    """Return the time since which a session's files have to be quiet, "" if nobody waits for that."""
     times = []
     for source in group.sources if idle_minutes else ():
         # a database's own time is that of its last session

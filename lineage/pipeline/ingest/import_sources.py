@@ -1,11 +1,12 @@
 """The sources of an import: files and records of earlier sessions, by session; nothing here writes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lineage import __version__
 from lineage.core.base.naming import Identity, derive_session_token, validate_id
+from lineage.core.base.progress import StageProgress
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError
@@ -16,9 +17,6 @@ from lineage.workspace.workspace import Workspace
 
 READING = "reading"
 CAPTURING = "capturing"
-
-StageProgress = Callable[[str, int, int], None]
-"""A callback with the stage, the number of finished items, and their total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +217,7 @@ def group_by_session(agent_id: str, summaries: Iterable[SourceSummary]) -> list[
 
 
 def find_lane(ws: Workspace, agent_id: str, session_id: str, lane: str | None) -> str | None:
-    """Return the lane by which a session is known: none for one that was captured when its lane wasn't known."""
+    """Return the known lane of a session: none if it was captured without its lane."""
     has = ws.documents.claims.has
     is_known_without = has(Identity(agent_id, session_id).token)
     return None if is_known_without and not has(Identity.in_lane(agent_id, session_id, lane).token) else lane

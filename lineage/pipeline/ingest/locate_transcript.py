@@ -57,7 +57,7 @@ def locate_transcript(histories: HarnessHistories, harness: str, session: str, h
 
 
 def find_sub_agents(harness: str, transcript: Path, session: str) -> list[SessionLocation]:
-    """Return the transcripts of sub-agents where a harness keeps those of the session with this transcript."""
+    """Return the transcripts of sub-agents if a harness keeps those of the session with this transcript."""
     match harness:
         case "claude-code":  # older versions kept them beside it
             places = [transcript.with_suffix(""), *transcript.parent.glob("agent-*.jsonl")]
@@ -115,7 +115,7 @@ def read_file_size(path: Path) -> int | None:
 
 
 def read_growth_mark(path: Path) -> int | None:
-    """Return what changes when a transcript grows, None without one: its size; of a database, the last write's time."""
+    """Return a mark of a transcript's growth, None without one: its size; of a database, the last write's time."""
     # A database grows within its pages and its log.
     if path.suffix not in DATABASE_SUFFIXES:
         return read_file_size(path)

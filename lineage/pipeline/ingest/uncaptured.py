@@ -111,7 +111,7 @@ def list_open_sessions(ws: Workspace, histories: HarnessHistories) -> tuple[list
 
 
 def _has_new_words(ws: Workspace, seen: SeenSession, path: Path) -> bool:
-    """Return whether a transcript holds records that are younger than what was captured of the session."""
+    """Return whether a transcript holds records that are younger than the captures of the session."""
     if ws.documents.tombstones.has(seen.session_token):
         return False
     try:

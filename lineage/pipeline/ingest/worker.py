@@ -82,6 +82,8 @@ def drain(
     """Process due events while `should_continue`, save running sessions' checkpoints, prepare new ones' contexts."""
     done = DrainResult()
     ws.documents.spool.store.collect_garbage()  # what a hook that was killed left
+    if ws.documents.base.is_remote:
+        keep_settings(ws)
     finish_pending(ws)  # first what a crash left behind: a session's captures stay in order
     for event in ws.documents.hook_queue.list_pending():
         if event.not_before > ws.now:
@@ -96,6 +98,13 @@ def drain(
     if outage.reason:
         done.unkept[outage.reason] += 1
     return done
+
+
+def keep_settings(ws: Workspace) -> None:
+    """Keep the settings of recall on this machine: the hook reads nothing else."""
+    recall = ws.settings.recall
+    text = f"[recall]\nprompt = {recall.prompt}\naction = {recall.action}\n"
+    ws.documents.recall_log.put_settings(text.lower())
 
 
 def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event: HookEvent, done: DrainResult) -> None:
@@ -350,7 +359,7 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
 
 
 def find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
-    """Return what a session waits for, None if it is over."""
+    """Return the reason for which a session waits, None if it is over."""
     is_its_own = seen.process is not None and seen.harness not in _SHARED_PROCESSES
     until = None if is_its_own else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
     session = OpenSession(seen.harness, seen.session_id, until, seen.process)

@@ -1,7 +1,7 @@
 """The archive run: artifacts older than the window are packed into bundles by month.
 
 An archived artifact keeps its old path for all readers (documents/archive/archived_store.py); claims, manifests and
-tombstones stay in `memory/`. The month's folder has a note for each artifact, by which Obsidian resolves links.
+tombstones stay in `memory/`. The month's folder has a note for each artifact: Obsidian resolves links by it.
 
     spool → bundles, each read back → notes → originals deleted, session by session → rows' stamps → spool cleared
 
@@ -28,6 +28,7 @@ from lineage.errors import FormatError, InvalidInput
 from lineage.pipeline.capture.session import session_lock
 from lineage.store import read_or_none
 from lineage.workspace.archive_notes import publish_archive_notes
+from lineage.workspace.session_notes import publish_all_notes
 from lineage.workspace.workspace import Workspace
 
 MAX_BUNDLE_BYTES = 8 << 20
@@ -97,6 +98,7 @@ def finish_archive(ws: Workspace, job: Job) -> None:
             _delete_originals(ws, token, list(group))
     ws.index.update_stamps([(path, format_stamp(member)) for path, member in archives.list_members(month).items()])
     publish_archive_notes(ws)  # again, without the artifacts that left the bundles
+    publish_all_notes(ws)
     archives.collect_garbage()
     ws.documents.spool.clear(job)
 
@@ -197,7 +199,7 @@ def _build_bundle(pack: list[_Candidate]) -> Bundle:
 
 
 def _delete_originals(ws: Workspace, token: str, paths: list[str]) -> None:
-    """Delete the archived originals of a session; drop from the bundle what was removed or has other content now."""
+    """Delete the archived originals of a session; drop removed and changed files from the bundle."""
     archives = ws.documents.archives
     if not ws.documents.tombstones.has(token):
         changed = [path for path in paths if not archives.delete_if_archived(path)]

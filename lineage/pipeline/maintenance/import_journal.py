@@ -28,6 +28,7 @@ from lineage.store import ConflictError, ExistsError, commit, read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.lookup import load_row
 from lineage.workspace.publish import Publication, publish_or_mark_stale
+from lineage.workspace.session_notes import publish_all_notes, publish_session_notes
 from lineage.workspace.workspace import Workspace
 
 _IMPORT_AGAIN = "import the bundle again"
@@ -193,6 +194,10 @@ def _publish(ws: Workspace, session: SessionImport, paths: Sequence[str]) -> Non
     rows = [loaded[0] for path in paths if (loaded := load_row(ws.documents.store, path))]
     with Publication(ws, session.identity.agent_id) as publication, ws.index.upsert_in_transaction(rows):
         publication.publish()
+    if paths:
+        publish_session_notes(ws, session.identity.token)
+    else:  # undone: no row tells the days any more
+        publish_all_notes(ws)
 
 
 def build_merge_job(now: str, digest: str, additions: Mapping[BookRef, Sequence[Entry]]) -> Job:

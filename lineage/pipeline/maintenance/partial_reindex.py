@@ -43,7 +43,7 @@ def reindex_recent(ws: Workspace, *, confirmed: bool = False) -> reindexing.Rein
 
 
 def _choose_start(ws: Workspace) -> str | None:
-    """Return the time from which to list files, None to compare them all."""
+    """Return the time to list files from, None to compare them all."""
     marks = ws.telemetry.read_marks()
     compared, last = marks.get(_COMPARED, ""), marks.get(_SYNCED, "")
     # a mark in the future comes from a wrong clock

@@ -142,10 +142,8 @@ def _sync_rows(
 def raise_sudden_loss(gone: int, known: int, *, confirmed: bool) -> None:
     """Raise SuddenLoss if more than half of the known files are gone without a removal, unless that is confirmed."""
     if not confirmed and gone * 2 > known:
-        raise SuddenLoss(
-            f"{gone} of {known} indexed files are gone from the workspace",
-            hint="if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first",
-        )
+        hint = "if they are meant to be gone: `lineage reindex --yes`; else bring the folder back first"
+        raise SuddenLoss(f"{gone} of {known} indexed files are gone from the workspace", hint=hint)
 
 
 def drop_stale_vectors(ws: Workspace) -> None:
@@ -168,11 +166,7 @@ def _rebuild(ws: Workspace, executor: Executor | None, progress: Progress | None
 
 
 def _write_all_rows(
-    ws: Workspace,
-    paths: Sequence[str],
-    removed: Collection[str],
-    executor: Executor | None,
-    progress: Progress | None,
+    ws: Workspace, paths: Sequence[str], removed: Collection[str], executor: Executor | None, progress: Progress | None
 ) -> tuple[int, list[tuple[str, str]]]:
     """Write the rows of files, without sub-agents of removed sessions.
 

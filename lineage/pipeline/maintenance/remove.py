@@ -14,6 +14,7 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token
+from lineage.core.base.note_paths import FOLDERS, replace_block
 from lineage.core.base.project import has_project
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
@@ -32,9 +33,10 @@ from lineage.pipeline.memory.session_entries import (
     serialize_without_session,
 )
 from lineage.store import MissingError, Store, map_concurrently, read_or_none
-from lineage.workspace.lookup import find_parent_stem, load_readable_document, load_row, resolve_session
+from lineage.workspace.book_folders import find_unused_claim
+from lineage.workspace.lookup import load_readable_document, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
-from lineage.workspace.removed_sessions import scrub_databases
+from lineage.workspace.removed_sessions import scrub_databases, unlink_session
 from lineage.workspace.workspace import Workspace
 
 _AGAIN = "what came back goes with `lineage remove {} --again`"
@@ -129,25 +131,32 @@ def finish_removal(ws: Workspace, job: Job) -> list[Job]:
 
 
 def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
-    """Delete what there is of one session, under its lock. Return the deleted spool files and the number of rows."""
+    """Delete everything of one session, under its lock. Return the deleted spool files and the number of rows."""
     # the tombstone first: no writer brings back a session that is removed by half
     values = {key: job.payload[key] for key in _RECORDED if key in job.payload}
     ws.documents.tombstones.put(
         Tombstone(kind="tombstone", session_token=job.token, removed_at=job.captured_at, **values)
     )
     paths = _list_paths(ws, job.token)
-    _unlink_from_parent(ws, job.token, paths)
+    claims = _list_unused_claims(ws, job.token, paths)
+    unlink_session(ws, job.token)
     ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
         ws.documents.store.delete(path)
+    # what it was given, and what others were given of it: before the index forgets which entries were its own
+    names = {seen.session_id for seen in ws.telemetry.list_seen_sessions(job.token)}
+    own = {job.token, *(derive_session_token(job.payload["agent_id"], name) for name in names)}
+    recalled = ws.documents.recall_log.forget(own, ws.index.find_entries_of_session(job.token))
     forget_session_entries(ws, job.token)
+    for path in claims:
+        ws.documents.base.delete(path)
     keys = []
     for event in (*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()):
         payload = parse_hook_payload(event.harness, event.payload)
         if payload and payload.identity(event.agent).token == job.token:
             keys.append(event.key)
     spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
-    spooled += ws.documents.checkpoints.discard(job.token)
+    spooled += ws.documents.checkpoints.discard(job.token) + recalled
     ws.documents.context_cache.clear()  # a cached context may quote the session
     return spooled, ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
 
@@ -184,15 +193,11 @@ def _read_tie(ws: Workspace, key: str) -> tuple[str, str] | None:
     return (document.identity.token, parent) if document and parent else None
 
 
-def _unlink_from_parent(ws: Workspace, token: str, paths: Sequence[str]) -> None:
-    """Take a sub-agent out of its parent's manifest."""
-    manifests = (load_readable_document(ws, path) for path in paths if path.endswith(f"--{naming.MANIFEST}.md"))
-    for stem in filter(None, (find_parent_stem(ws, manifest) for manifest in manifests if manifest)):
-        ws.documents.manifests.update_sub_agents(
-            stem, lambda known: {name for name in known if not name.endswith(token)}, ws.new_id(), ws.now
-        )
-        row = load_row(ws.documents.store, naming.artifact_path(stem, naming.MANIFEST))
-        ws.index.upsert([row[0]] if row else [])
+def _list_unused_claims(ws: Workspace, token: str, paths: Iterable[str]) -> set[str]:
+    """Return the notes in folders of books that nothing but the session's capture made."""
+    documents = [document for path in paths if (document := load_readable_document(ws, path))]
+    projects = {(document.project, document.repository) for document in documents}
+    return set(filter(None, (find_unused_claim(ws, *project, token) for project in projects)))
 
 
 def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
@@ -305,8 +310,9 @@ def _build_receipt(
     paths = list(dict.fromkeys(path for job in jobs for path in job.payload["removed_paths"]))
     # the files of others: another session's, a book, whatever the vault's owner keeps there
     keys = [entry.key for entry in ws.documents.store.list("") if entry.key not in paths]
-    if dry_run:  # these are written again
-        keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER]
+    if dry_run:  # these are written again, or go too
+        unused = {path for one in targets for path in _list_unused_claims(ws, one.token, one.paths)}
+        keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER and key not in unused]
     found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets), keys)
     traces = {key: trace for key, trace in zip(keys, found, strict=True) if trace}
     return RemovalReceipt(
@@ -338,7 +344,7 @@ class _Trace(NamedTuple):
 
 
 def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], key: str) -> _Trace | None:
-    """Return what a file keeps of the sessions, None for one that is no text."""
+    """Return a file without the sessions' parts, None for one that is no text."""
     holds_text = any(key in target.session_entries.damaged_paths for target in targets)
     names = [name for target in targets for name in target.projects]
     names_project = any(name.rpartition("/")[2] in key.split("/") for name in names)
@@ -347,6 +353,10 @@ def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], key: str) -> 
         if data is None:
             return None
         ref = parse_book_path(key)
+        if key.startswith(FOLDERS) and (own := replace_block(data, None)) is not None:
+            if not own.strip():  # no word of a person's: lineage's block is written again, or goes
+                return None
+            data = own
         for target in targets:
             kept = serialize_without_session(data, ref, target.token) if ref else data
             text = kept.decode("utf-8", errors="replace")

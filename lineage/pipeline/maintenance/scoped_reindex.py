@@ -99,7 +99,7 @@ def _find_token(path: str) -> str | None:
 def _list_stale(
     ws: Workspace, stamps: Mapping[str, str], known: Mapping[str, str], tokens: set[str], removed: Collection[str]
 ) -> list[StaleFile]:
-    """Return the files of the scope's sessions, and those of sessions without any row: who knows whose they are."""
+    """Return the files of the scope's sessions, and those of sessions without any row: they may be of it."""
     indexed = set(map(_find_token, known))
     paths = [
         path

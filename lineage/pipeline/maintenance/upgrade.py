@@ -1,4 +1,4 @@
-"""Today's format for what may change: manifests, the heads of books, projections (format: Format version).
+"""Today's format for files that may change: manifests, the heads of books, projections (format: Format version).
 
 Artifacts, claims and tombstones never change, and stay valid. Each file is replaced in one step, so a run that was cut
 off is gone on with by the next one, and a second run changes nothing.
@@ -11,10 +11,12 @@ from lineage.core.base import naming
 from lineage.core.books.book import upgrade_book
 from lineage.core.format import frontmatter
 from lineage.core.format.documents import FORMAT, read_head
+from lineage.core.format.manifest import SessionLinks
 from lineage.errors import FormatError
 from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.reindex import sync_rows
 from lineage.workspace.publish import publish_all
+from lineage.workspace.session_notes import find_session_links
 from lineage.workspace.workspace import Workspace
 
 
@@ -38,12 +40,18 @@ class UpgradeReport:
 def upgrade(ws: Workspace, *, dry_run: bool) -> UpgradeReport:
     """Bring manifests, books and projections to today's format."""
     report = UpgradeReport()
+    if not dry_run:
+        sync_rows(ws)  # manifests link what the rows know
     for entry in ws.documents.store.list(naming.MEMORY):
         name = naming.parse_path(entry.key)
         try:
             if name and name.kind == naming.MANIFEST:
                 with session_lock(ws, name.token):
-                    changed = ws.documents.manifests.upgrade(name.stem, ws.new_id(), ws.now, dry_run=dry_run)
+                    manifest = ws.documents.manifests.get(name.stem)
+                    links = (
+                        find_session_links(ws, manifest, name.stem, claim=not dry_run) if manifest else SessionLinks()
+                    )
+                    changed = ws.documents.manifests.upgrade(name.stem, links, ws.new_id(), ws.now, dry_run=dry_run)
                 _note(report, report.manifests, entry.key, changed=changed)
             elif name or naming.is_claim_or_tombstone(entry.key):
                 number = _read_format(ws, entry.key)

@@ -11,6 +11,7 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
+from lineage.core.base.note_paths import find_block
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, find_parent, is_visible
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
@@ -20,7 +21,7 @@ from lineage.core.format.transcript import extract_links
 from lineage.core.transfer.archive_paths import ARCHIVE, find_month, month_path, note_to_artifact_path, parse_revision
 from lineage.documents.artifacts import load_stored_document
 from lineage.documents.bundle_zip import OWN_LIMITS, read_description
-from lineage.errors import FormatError
+from lineage.errors import FormatError, WorkspaceError
 from lineage.index import BookRows, EntryRow, build_book_rows, parse_owner_token
 from lineage.pipeline.maintenance.watch import is_sync_leftover
 from lineage.projection.archive_md import parse_contents_hash
@@ -28,6 +29,8 @@ from lineage.store import read_or_none
 from lineage.workspace.archive_notes import group_archived_by_month, list_notes, render_month_notes
 from lineage.workspace.book_index import group_by_book, read_books
 from lineage.workspace.publish import list_published_agents, render_agent_memory
+from lineage.workspace.session_notes import SessionNotes
+from lineage.workspace.session_notes import list_notes as list_session_notes
 from lineage.workspace.workspace import Workspace
 
 MUST = "MUST"
@@ -44,6 +47,7 @@ _MOVE_AWAY = "move it away"
 _BY_HAND = "edit the file: every word of it is still there"
 _MERGE = "copy what only it says into the book, then delete it"
 
+_LEFT = "a file that a dead writer left"
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 
@@ -81,13 +85,15 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_unnamed(scan),
         *_check_links(scan),
         *_check_spool(ws),
-        *_check_abandoned(ws),
+        # the files of dead writers may hold text of any session, a removed one too
+        *(VerifyFinding(SHOULD, key, _LEFT, _RECOVER) for key in ws.documents.store.find_abandoned()),
         *_check_sanitized(ws, scan),
         *_check_replaced(scan),
         *_check_rows(ws, scan),
         *_check_books(ws, scan.removed),
         *_check_ledgers(ws, scan),
         *_check_archive(ws),
+        *_check_session_notes(ws, scan.removed),
     ]
     return sorted(findings)
 
@@ -137,6 +143,10 @@ def _check_manifests(scan: WorkspaceScan) -> Iterator[VerifyFinding]:
         for named in list_artifact_paths(manifest):
             if named not in scan.artifacts:
                 yield VerifyFinding(MUST, path, f"names {named}, which is not there", _RESTORE)
+        for stem in (*manifest.previous, *manifest.related):
+            other = stem.rpartition("--")[2]
+            if other in scan.removed:
+                yield _build_returned_finding(path, other, "links to a removed session")
         token = manifest.identity.token
         if token not in scan.claims:
             yield VerifyFinding(SHOULD, path, "the session's claim is missing", _REINDEX)
@@ -175,12 +185,6 @@ def _check_spool(ws: Workspace) -> Iterator[VerifyFinding]:
         yield VerifyFinding(SHOULD, f".lineage/{event.key}", f"given up: {event.why}", "look at it, then delete it")
     for key in [*ws.documents.spool.list_damaged(), *ws.documents.hook_queue.list_damaged()]:
         yield VerifyFinding(SHOULD, f".lineage/{key}", "no job that can be read", "look at it, then delete it")
-
-
-def _check_abandoned(ws: Workspace) -> Iterator[VerifyFinding]:
-    """Report the files of dead writers: they may hold text of any session, a removed one too."""
-    for key in ws.documents.store.find_abandoned():
-        yield VerifyFinding(SHOULD, key, "a file that a dead writer left", _RECOVER)
 
 
 def _check_sanitized(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
@@ -277,6 +281,28 @@ def _check_ledgers(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding
         text = render_agent_memory(ws, agent, ledger).text
         if blob is None or blob.data != text.encode():
             yield VerifyFinding(SHOULD, path, "is not what the files say" if blob else "is missing", _RENDER)
+
+
+def _check_session_notes(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFinding]:
+    """Check the blocks in the notes of projects and days. A note without one is a person's."""
+    notes = SessionNotes(ws)
+    for key in sorted({*notes.list_keys(), *list_session_notes(ws)}):
+        text = notes.render(key)
+        try:
+            blob = read_or_none(ws.documents.store, key)
+        except WorkspaceError as error:
+            yield VerifyFinding(SHOULD, key, error.message, _MOVE_AWAY)
+            continue
+        block = find_block(blob.data) if blob else None
+        if blob is None and text is not None:
+            yield VerifyFinding(SHOULD, key, "is missing", _RENDER)
+        elif block is not None and block.decode("utf-8", "replace") != text:
+            returned = removed.intersection(naming.find_tokens(block.decode("utf-8", "replace")))
+            yield (
+                _build_returned_finding(key, min(returned), "names a removed session")
+                if returned
+                else VerifyFinding(SHOULD, key, "is not what the files say", _RENDER)
+            )
 
 
 def _check_archive(ws: Workspace) -> Iterator[VerifyFinding]:

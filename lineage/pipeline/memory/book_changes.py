@@ -60,7 +60,7 @@ class _Snapshot(Store):
 def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub: bool = False) -> Result:
     """Let `change` edit books of a staged workspace, then write all of it, index it and publish; return its result.
 
-    With `scrub` no copy of what went is left in the databases.
+    With `scrub` no copy of removed text is left in the databases.
     """
     result, writes = stage_change(ws, change)
     if writes or scrub:
@@ -88,7 +88,7 @@ def stage_change(ws: Workspace, change: Callable[[Workspace], Result]) -> tuple[
 
 
 def finish_book_change(ws: Workspace, job: Job) -> None:
-    """Write what a job names, unless it is there already, index it and publish. The caller holds the job's lock."""
+    """Write the books of a job, unless they are there already, index and publish. The caller holds the job's lock."""
     removed, refs = ws.documents.tombstones.list_tokens(), []
     for key, (before, after) in job.payload["writes"].items():
         known, data = _encode(before), _encode(after) or b""

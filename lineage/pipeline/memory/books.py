@@ -1,7 +1,7 @@
 """The commands of `lineage book`: list, show, change and confirm the entries of books (format: Books).
 
 A change goes into the file first, then into the index, then into MEMORY.md. Agents can neither edit nor move entries,
-nor drop what the user stated. (reliability: poisoned memory)
+nor drop the user's statements. (reliability: poisoned memory)
 """
 
 import re
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import TOKEN, validate_agent_id
@@ -25,29 +24,33 @@ from lineage.core.books.entry import (
     format_entry_body,
     new_entry,
 )
-from lineage.core.format import transcript
-from lineage.core.format.documents import Artifact
+from lineage.core.books.sightings import count_sightings, is_stale
 from lineage.errors import InvalidInput, LineageError, NotFoundError
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.entry_writer import parse_quote
-from lineage.workspace.lookup import load_readable_document, resolve_session
+from lineage.pipeline.memory.merge_statements import list_ids_to_forget
+from lineage.pipeline.memory.workspace_evidence import load_source_turns
+from lineage.workspace.lookup import resolve_session
 from lineage.workspace.workspace import Workspace
 
-STANDING, SUPERSEDED, DONE, PINNED, WAITING = "standing", "superseded", "done", "pinned", "waiting"
+STANDING, SUPERSEDED, DONE, PINNED, WAITING, STALE = "standing", "superseded", "done", "pinned", "waiting", "stale"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MAX_CANDIDATES = 5
-_LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryLocation:
-    """An entry (handwritten text without markers is one too), its shelf, its first line, and its state: five words."""
+    """An entry (handwritten text without markers is one too), its shelf, its first line, and its state: six words.
+
+    `successor` took the place of a superseded one.
+    """
 
     ref: BookRef
     entry: Entry
     line: int
     state: str
+    successor: Entry | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry as a JSON object. `from` is the wikilink to its source, `shelf` is "" while it is in use."""
@@ -55,8 +58,10 @@ class EntryLocation:
         book = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
         times = {"at": entry.at or None, "updated": entry.updated}
         origin = {"trust": entry.trust, "source": entry.source, "tool": entry.tool, "from": entry.origin}
-        lists = {"tags": list(entry.tags), "supersedes": list(entry.supersedes)}
-        end = {"state": self.state, "text": entry.body}
+        lists = {"tags": list(entry.tags), "supersedes": list(entry.supersedes), "about": list(entry.about)}
+        new = self.successor
+        superseded = {"on": new.at[:10], "by": new.id, "text": new.body} if new else None
+        end = {**count_sightings(entry), "state": self.state, "superseded": superseded, "text": entry.body}
         return {"id": entry.id, **book, "line": self.line, **times, **origin, **lists, **end}
 
 
@@ -89,7 +94,7 @@ class BookOverview:
 
 
 def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
-    """Return the book of these names, which may be new. A session scope takes the session's id, too.
+    """Return the book of these names; it may be new. A session scope takes the session's id, too.
 
     Raises InvalidInput for impossible names and names with a secret, NotFoundError for an unknown session, RemovedError
     for a removed one.
@@ -111,7 +116,7 @@ def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
 def read_contents(ws: Workspace, ref: BookRef) -> BookContents:
     """Return the contents of one file."""
     book = ws.documents.books.read(ref)
-    return BookContents(ref, tuple(_locate_entries(ref, book)), book.forgotten_ids, book.problems)
+    return BookContents(ref, tuple(_locate_entries(ref, book, ws.now)), book.forgotten_ids, book.problems)
 
 
 def list_books(ws: Workspace, scope: str | None = None) -> list[BookOverview]:
@@ -141,17 +146,15 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
     names = sorted({f"{location.entry.id} ({location.ref.kind} of {location.ref.scope})" for location in matches})
     if len(names) > 1:
         more = " …" if len(names) > _MAX_CANDIDATES else ""
-        raise NotFoundError(
-            f"{prefix[:40]!r} is ambiguous: {', '.join(names[:_MAX_CANDIDATES])}{more}",
-            hint="give more of the id; `lineage book show SCOPE KIND` has it whole",
-        )
+        hint = "give more of the id; `lineage book show SCOPE KIND` has it whole"
+        raise NotFoundError(f"{prefix[:40]!r} is ambiguous: {', '.join(names[:_MAX_CANDIDATES])}{more}", hint=hint)
     return min(matches, key=lambda match: (match.ref.shelf != "", match.ref.shelf != PENDING, match.ref.shelf))
 
 
 def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = None) -> EntryLocation:
     """Replace an entry's body. Raises as `find_entry` and `require_changeable`, and InvalidInput for an empty text.
 
-    Raises LineageError inside a harness: nothing would compare the new words with what tools said.
+    Raises LineageError inside a harness: nothing would compare the new words with those of tools.
     """
     location = find_entry(ws, prefix)
     refuse_agents(caller, "change what an entry says; it can remember the new words")
@@ -180,7 +183,7 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
     """Move an entry to another scope, under a new id.
 
     Raises as `find_entry`, InvalidInput if it is there already, was forgotten there, or a derived one would become
-    global, LineageError inside a harness: what a tool said stays in its session.
+    global, LineageError inside a harness: a tool's words stay in its session.
     """
     refuse_agents(caller, "move an entry")
     location = _require_not_handwritten(find_entry(ws, prefix))
@@ -213,7 +216,7 @@ def pin_globally(ws: Workspace, prefix: str, kind: str, caller: Caller | None = 
         hint = f"`lineage book confirm {location.entry.id}` if it waits"
         raise InvalidInput(f"{location.entry.id} is global already", hint=hint)
     entry, target = location.entry, BookRef(GLOBAL, kind)
-    copied = ("at", "tool", "origin", "tags")
+    copied = ("at", "tool", "origin", "tags", "about")
     made = new_entry(GLOBAL, kind, entry.body, source=CONFIRMED, **{name: getattr(entry, name) for name in copied})
     _refuse_forgotten(ws, target, made.id)
 
@@ -234,20 +237,21 @@ def _refuse_forgotten(ws: Workspace, target: BookRef, identifier: str) -> None:
 def forget_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> EntryLocation:
     """Forget an entry on every shelf, and return it. Raises as `find_entry` and `require_changeable`.
 
-    Tombstones of its id and of the id that its words would have without a source keep both from coming back. No copy
-    of its words is left in the databases.
+    Tombstones keep its words and their near-duplicates from coming back. No copy of its words is left in the
+    databases.
     """
     location = require_changeable(find_entry(ws, prefix), caller)
     scope, kind = location.ref.scope, location.ref.kind
-    words_id = compute_entry_id(scope, kind, location.entry.body, None)
+    names = list_ids_to_forget(scope, kind, location.entry)
 
-    def add_tombstone(book: Book) -> Book:
-        return book if words_id in book.all_ids else append_parts(book, make_tombstone_part(book, words_id))
+    def add_tombstones(book: Book) -> Book:
+        parts = [make_tombstone_part(book, name) for name in names if name not in book.forgotten_ids]
+        return append_parts(book, *parts) if parts else book
 
     def forget(staged: Workspace) -> None:
         books = staged.documents.books
         books.forget(scope, kind, location.entry.id)
-        books.update(scope, kind, add_tombstone, location.ref.shelf if location.state == WAITING else "")
+        books.update(scope, kind, add_tombstones, location.ref.shelf if location.state == WAITING else "")
 
     change_books(ws, forget, scrub=True)
     return location
@@ -272,10 +276,8 @@ def refuse_agents(caller: Caller | None, action: str) -> None:
 
 def _require_not_handwritten(location: EntryLocation) -> EntryLocation:
     if location.entry.source == HAND:
-        raise InvalidInput(
-            f"{location.entry.id} is text that was written by hand, between no markers",
-            hint=f"change it where it stands: line {location.line} of {location.ref.path}",
-        )
+        hint = f"change it where it stands: line {location.line} of {location.ref.path}"
+        raise InvalidInput(f"{location.entry.id} is text that was written by hand, between no markers", hint=hint)
     return location
 
 
@@ -297,13 +299,17 @@ def _build_overview(ref: BookRef, files: Sequence[BookContents]) -> BookOverview
     )
 
 
-def _locate_entries(ref: BookRef, book: Book) -> Iterator[EntryLocation]:
+def _locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation]:
     """Yield the entries in the order of the file, handwritten ones too."""
-    inactive_ids = book.forgotten_ids | find_superseded(book.entries)
+    inactive_ids = book.forgotten_ids | (superseded := find_superseded(book.entries))
+    by_time = sorted(book.entries, key=lambda one: one.at)
+    successors = {old: one for one in by_time for old in one.supersedes if old in superseded}
     line = 1 + len(_LINE_END.findall(book.head))
     for part in book.parts:
         if part.entry:
-            yield EntryLocation(ref, part.entry, line, _entry_state(ref, part.entry, inactive_ids))
+            yield EntryLocation(
+                ref, part.entry, line, _entry_state(ref, part.entry, inactive_ids, now), successors.get(part.entry.id)
+            )
         else:
             blank = len(_LINE_END.findall(part.raw[: len(part.raw) - len(part.raw.lstrip())]))
             for entry in replace(book, parts=(part,)).handwritten_entries:
@@ -311,10 +317,12 @@ def _locate_entries(ref: BookRef, book: Book) -> Iterator[EntryLocation]:
         line += len(_LINE_END.findall(part.raw))
 
 
-def _entry_state(ref: BookRef, entry: Entry, inactive_ids: frozenset[str]) -> str:
+def _entry_state(ref: BookRef, entry: Entry, inactive_ids: frozenset[str], now: str) -> str:
     if ref.shelf == PENDING or entry.id in inactive_ids:
         return WAITING if ref.shelf == PENDING else SUPERSEDED
-    return DONE if entry.done else PINNED if entry.pinned else STANDING
+    if entry.done or entry.pinned:
+        return DONE if entry.done else PINNED
+    return STALE if is_stale(entry, now) else STANDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,10 +370,8 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
 def _confirm_entry(ws: Workspace, location: EntryLocation) -> None:
     scope, kind = location.ref.scope, location.ref.kind
     if location.entry.id in ws.documents.books.get(scope, kind).forgotten_ids:
-        raise InvalidInput(
-            f"{location.entry.id} was forgotten in {kind} of {scope}",
-            hint=f"delete its `lineage:forgotten` line in {BookRef(scope, kind).path}, or forget it again",
-        )
+        hint = f"delete its `lineage:forgotten` line in {BookRef(scope, kind).path}, or forget it again"
+        raise InvalidInput(f"{location.entry.id} was forgotten in {kind} of {scope}", hint=hint)
     ws.documents.books.confirm(scope, kind, location.entry.id, ws.now)
     ws.documents.books.roll_over(scope, kind)
 
@@ -380,10 +386,7 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
 
 
 def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:
-    match = _LINK.fullmatch(location.entry.origin or "")
-    path, turn_id = match.groups() if match else ("", None)
-    document = load_readable_document(ws, path) if turn_id and naming.parse_path(path) else None
-    turns = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
+    turns, turn_id = load_source_turns(ws, location.entry)
     turn = next((turn for turn in turns if turn.id == turn_id), None)  # None too if its session is gone
     in_force = ws.documents.books.get(location.ref.scope, location.ref.kind).entries
     replaces = tuple(entry.body for entry in in_force if entry.id in location.entry.supersedes)

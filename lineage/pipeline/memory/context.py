@@ -4,21 +4,26 @@
 """
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.markdown import restore_prose
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token, validate_agent_id
 from lineage.core.base.normalize import is_unspaced, tokenize
-from lineage.core.base.project import is_repository
+from lineage.core.base.project import is_repository, strip_project
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import DERIVED, USER_STATED
+from lineage.core.books.sightings import TASK_DAYS, find_last_mention
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.core.format.documents import Artifact
 from lineage.index import EntryRow, RecalledSession, RecallQuery
+from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
+from lineage.recall.reader import PASSAGE
 from lineage.workspace import book_reader
 from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.lookup import load_readable_document
@@ -27,20 +32,26 @@ from lineage.workspace.projects import KnownProjects, find_key
 from lineage.workspace.workspace import Workspace
 
 _GLOBAL_KINDS = ("preference", "decision", "note", "fact")
-_PROJECT_KINDS = ("note", "context", "fact", "project")
+_PROJECT_KINDS = ("note", "context", "fact", "project", "preference")
 _SESSION_KINDS = ("finding", "note", "context", "fact", "decision", "lesson", "preference")
 _RELEVANT_KINDS = ("decision", "lesson")
 _HANDOFF = "handoff"
 
-# With a project many sessions are looked at, to find the project's among them.
-_MAX_PROJECT_SESSIONS, _MAX_SESSIONS = 1000, 50
-_MAX_RECENT = 8
+_MAX_SESSIONS = 50  # whose commands count; fewer are shown
+_MAX_RECENT = 6
 _MAX_RELEVANT = 5
+_MAX_COMMANDS = 4
+_MAX_WORDS_ONCE = 3  # of a command: a longer one has to pass in two sessions, for an agent may write anything into it
 _MAX_MESSAGES = 6
 _MAX_MESSAGE_LENGTH = 600
+_MAX_FILES = 8
 _MIN_WORD_LENGTH = 4
 # An agent may have written anything into a command, a commit's message for instance: what calls said is left out.
-_CALLS = re.compile(r"^## (?:Commits|Checks that passed|Work|Commands run)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_CALLS = re.compile(
+    r"^## (?:Asked|Commits|Checks that passed|Work|Files touched|Commands run|Decisions|Lessons)\n.*?(?=^## |\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_FILES = re.compile(r"^## Files touched\n\n((?:- .*\n)+)", re.MULTILINE)
 _CALLOUT = re.compile(r"^> (?:\[!\w+\]\n(?:> )?)?|^>$", re.MULTILINE)
 
 
@@ -91,6 +102,7 @@ class _ContextBuilder:
         self._project_scopes = [f"project/{self._folder}"] if self._folder else []
         self._scopes = [self._agent, *self._project_scopes]
         self._session_scopes = [session_scope(request.token)] if request.token else []
+        self._projects = self._list_projects() if self._project else None
         self._handoffs = self._entries(self._scopes, _HANDOFF)
 
     def build(self) -> ContextItems:
@@ -100,36 +112,69 @@ class _ContextBuilder:
             agent_id=self._request.agent_id,
             scopes=[GLOBAL, *self._scopes],
             kinds=_RELEVANT_KINDS,
-            max_sessions=_MAX_PROJECT_SESSIONS if self._project else _MAX_SESSIONS,
+            max_sessions=_MAX_SESSIONS,
             max_entries=4 * _MAX_RELEVANT,
             until=self._ws.now,
+            projects=self._projects,
         )
         recalled = self._ws.index.recall(question)
         hidden = {*self._reader.removed_tokens, self._request.token}
-        sessions = self._filter_by_project([row for row in recalled.sessions if row.session_token not in hidden])
-        others = {row.session_token for row in recalled.sessions} - {row.session_token for row in sessions}
-        handoff = self._find_handoff(sessions, others)
+        sessions = [row for row in recalled.sessions if row.session_token not in hidden]
+        handoff = self._find_handoff(sessions)
         last = self._last_session_items(sessions[0]) if sessions and not handoff else []
-        relevant = self._find_relevant(recalled.entries, sessions, handoff)
+        recent = (sessions[1:] if last else sessions)[:_MAX_RECENT]
+        tasks = self._list_tasks()
+        preferences = self._entries(self._project_scopes, "preference")
+        rules = [item for item in preferences if item.entry.trust == USER_STATED]
+        rules += self._reader.entries(GLOBAL, *_GLOBAL_KINDS)
+        project = self._entries(self._project_scopes, *_PROJECT_KINDS)
+        last_texts = [handoff.text] if handoff else [f"{row.ask} {row.outcome}" for row in sessions[:1]]
+        shown = {item.entry.id for item in rules}
+        relevant = [
+            item
+            for item in self._find_relevant(recalled.entries, [*last_texts, *(text for _, text in tasks)])
+            if item.entry.id not in shown
+        ]
         return ContextItems(
             curated=load_curated_items(self._reader),
-            preferences=_build_items(self._reader.entries(GLOBAL, *_GLOBAL_KINDS)),
-            project=_build_items(self._entries(self._project_scopes, *_PROJECT_KINDS)),
+            rules=_build_items(rules),
             last_session=_build_items([handoff]) if handoff else last,
+            recent=[self._build_session_item(row) for row in recent],
             decisions=_build_items([entry for entry in relevant if entry.ref.kind == "decision"][:_MAX_RELEVANT]),
             lessons=_build_items([entry for entry in relevant if entry.ref.kind == "lesson"][:_MAX_RELEVANT]),
+            passages=self._find_passages(),
+            project=_build_items(item for item in project if item.entry.id not in shown),
+            commands=_build_commands(sessions) if self._project else [],
             session=_build_items([*self._own_pending(), *self._entries(self._session_scopes, *_SESSION_KINDS)]),
-            tasks=self._task_items(),
+            tasks=[MemoryItem(text, entry.entry.trust, to_date(entry.updated_at)) for entry, text in tasks],
             daily=self._daily_items(),
             recovery=self._recovery_items(),
-            recent=[
-                MemoryItem(row.memory_sentence, label=to_date(row.membership_ts), link=row.summary_path)
-                for row in (sessions[1:] if last else sessions)[:_MAX_RECENT]
-            ],
         )
 
+    def _find_passages(self) -> list[MemoryItem]:
+        """Return what earlier sessions said about the question; what stands in books has sections of its own."""
+        if not self._request.query:
+            return []
+        asked = self._request
+        found = recall_for_prompt(
+            self._ws, asked.query or "", agent_id=asked.agent_id, folder=self._folder,
+            keys=self._keys if asked.project else [key for key, _ in self._ws.index.list_projects()],
+            session=asked.session or "", is_asked=True,
+        )  # fmt: skip
+        return [
+            MemoryItem(item.text, DERIVED, to_date(item.at))
+            for item in found.items
+            if item.kind == PASSAGE and item.origin not in self._reader.removed_tokens
+        ]
+
     def _entries(self, scopes: Iterable[str], *kinds: str) -> list[book_reader.BookEntry]:
-        return book_reader.rank_entries(entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
+        entries = (entry for scope in scopes for entry in self._reader.entries(scope, *kinds))
+        return book_reader.rank_entries(filter(self._is_own, entries))
+
+    def _is_own(self, item: book_reader.BookEntry) -> bool:
+        """Return whether an entry is not another project's: an agent's book holds those of all its projects."""
+        key = self._reader.find_project_key(item) if self._project and item.ref.scope == self._agent else ""
+        return not key or key in self._keys
 
     def _own_pending(self) -> list[book_reader.BookEntry]:
         """Return what a person stated in this session and nobody has confirmed for all, and what its agent remembered.
@@ -146,26 +191,23 @@ class _ContextBuilder:
             and token in naming.find_tokens(item.entry.origin or "")
         ]
 
-    def _filter_by_project(self, rows: list[RecalledSession]) -> list[RecalledSession]:
-        """Return the project's sessions, all without one. A bare name is that path's project, else that folder's."""
-        if not self._project:
-            return rows
-        known = KnownProjects(self._ws, ((row.project_key, row.project or "") for row in rows), self._project)
+    def _list_projects(self) -> set[tuple[str, str]]:
+        """Return (key, path) of the project's sessions. A bare name is that path's project, else that folder's."""
+        known_projects = self._ws.index.list_projects()
+        known = KnownProjects(self._ws, known_projects, self._project)
         self._keys = known.list_equal(find_key(self._ws, self._project))
-        own = [row for row in rows if row.project_key in self._keys]
-        if own or self._project != self._folder:
-            return own
-        projects = {(row.project, row.project_key) for row in rows if row.project}
-        own_projects = {one for one in projects if self._resolve_folder(*one) == self._folder}
-        return [row for row in rows if (row.project, row.project_key) in own_projects]
+        own = {(key, path) for key, path in known_projects if key in self._keys}
+        if not own and self._project == self._folder:
+            own = {(key, path) for key, path in known_projects if self._resolve_folder(path, key) == self._folder}
+            self._keys |= {key for key, _ in own}
+        return own
 
     def _resolve_folder(self, path: str | None, key: str) -> str | None:
         return self._folders.resolve(path, key if is_repository(key) else None)
 
-    def _find_handoff(self, sessions: Sequence[RecalledSession], others: Set[str]) -> book_reader.BookEntry | None:
-        """Return the newest handoff, without those of other projects' sessions."""
-        own = [item for item in self._handoffs if others.isdisjoint(naming.find_tokens(item.entry.origin or ""))]
-        newest = max(own, key=lambda entry: entry.updated_at, default=None)
+    def _find_handoff(self, sessions: Sequence[RecalledSession]) -> book_reader.BookEntry | None:
+        """Return the newest handoff."""
+        newest = max(self._handoffs, key=lambda entry: entry.updated_at, default=None)
         # The newest session may have left it. If another one has ended since, too, the handoff is history.
         if newest and newest.updated_at and len(sessions) > 1 and newest.updated_at < sessions[1].membership_ts:
             return None
@@ -173,52 +215,73 @@ class _ContextBuilder:
 
     def _last_session_items(self, row: RecalledSession) -> list[MemoryItem]:
         """Return the handoff that every capture makes: ask, outcome in full, open ends and files (lessons: 30)."""
-        items = [MemoryItem(row.memory_sentence, DERIVED, to_date(row.membership_ts), row.summary_path)]
+        item = self._build_session_item(row)
         summary = load_readable_document(self._ws, row.summary_path)
         if not isinstance(summary, Artifact):
-            return items
+            return [item]
         if not is_allowed_in_scope(GLOBAL, private=summary.private, token=summary.identity.token):
             return []
-        lines = _CALLOUT.sub("", _CALLS.sub("", str(summary.body))).splitlines()[1:]
-        return items + [MemoryItem(line) for line in lines if line.strip() and not line.startswith("# ")]
+        body = str(summary.body)
+        lines = _CALLOUT.sub("", _CALLS.sub("", body)).splitlines()[1:]
+        text = restore_prose("\n".join(line for line in lines if line.strip() and not line.startswith("# ")))
+        # The last message follows in full, and often holds the sentence that says what was achieved.
+        is_told = bool(row.ask) and _comparison_words(row.outcome) <= _comparison_words(text)
+        lead = MemoryItem(f"“{row.ask}”" if is_told else item.text, DERIVED, item.label, item.link)
+        files = _FILES.search(body)
+        paths = [strip_project(line[3:-1], summary.project) for line in files[1].splitlines()] if files else []
+        items = [MemoryItem(line) for line in text.splitlines()]
+        return [lead, *items, *([MemoryItem(f"Files: {', '.join(paths[:_MAX_FILES])}")] if paths else [])]
 
-    def _find_relevant(
-        self, rows: Sequence[EntryRow], sessions: Sequence[RecalledSession], handoff: book_reader.BookEntry | None
-    ) -> list[book_reader.BookEntry]:
+    def _build_session_item(self, row: RecalledSession) -> MemoryItem:
+        told = f"“{row.ask}” → “{row.outcome}”" if row.ask and row.outcome else row.memory_sentence
+        return MemoryItem(told, label=to_date(row.membership_ts), link=row.summary_path)
+
+    def _find_relevant(self, rows: Sequence[EntryRow], open_texts: Sequence[str]) -> list[book_reader.BookEntry]:
         """Return decisions and lessons, the hits of the query, best first.
 
-        Without a query those of project and agent join, ranked by words shared with the last session, then by age.
+        Without a query those of project and agent join, ranked by the rare words that they share with what is open,
+        then by age.
         """
         entries = list(filter(None, map(self._load_entry, rows)))
-        if not self._request.query:
-            entries = [*self._entries(self._scopes, *_RELEVANT_KINDS), *self._entries([GLOBAL], "lesson"), *entries]
-            unique = {entry.entry.id: entry for entry in entries}.values()
-            newest = sorted(unique, key=lambda entry: (entry.updated_at, entry.entry.id), reverse=True)
-            last = handoff.text if handoff else sessions[0].memory_sentence if sessions else ""
-            words = _comparison_words(f"{self._folder or ''} {last}")
-            entries = sorted(newest, key=lambda entry: -len(words & _comparison_words(entry.text)))
-        preferences = {entry.entry.id for entry in self._reader.entries(GLOBAL, *_GLOBAL_KINDS)}
-        return [entry for entry in entries if entry.entry.id not in preferences]
+        if self._request.query:
+            return entries
+        entries = [*self._entries(self._scopes, *_RELEVANT_KINDS), *self._entries([GLOBAL], "lesson"), *entries]
+        unique = {entry.entry.id: entry for entry in entries if self._is_own(entry)}.values()
+        newest = sorted(unique, key=lambda entry: (entry.updated_at, entry.entry.id), reverse=True)
+        open_words = _comparison_words(" ".join(open_texts))
+        shared = {entry.entry.id: open_words & _comparison_words(entry.text) for entry in newest}
+        counts = Counter(word for words in shared.values() for word in words)
+        scores = {key: sum(1 / counts[word] for word in sorted(words)) for key, words in shared.items()}
+        return sorted(newest, key=lambda item: (-scores[item.entry.id], item.entry.trust != USER_STATED))
 
     def _load_entry(self, row: EntryRow) -> book_reader.BookEntry | None:
         # From the file, not the row: the index may lag behind a hand that edits the book.
         entries = self._reader.active_entries(BookRef(row.scope, row.kind, row.shelf))
         return next((entry for entry in entries if entry.entry.id == row.id), None)
 
-    def _task_items(self) -> list[MemoryItem]:
-        tasks = book_reader.list_open_tasks(self._reader, [GLOBAL, *self._scopes, *self._session_scopes])
-        return [MemoryItem(text, entry.entry.trust, to_date(entry.updated_at)) for entry, text in tasks]
+    def _list_tasks(self) -> list[tuple[book_reader.BookEntry, str]]:
+        """Return the open tasks of the last days with their texts; those without a time and pinned ones stay."""
+        since = to_date(shift_time(self._ws.now, days=-TASK_DAYS))
+        scopes = [GLOBAL, *self._scopes, *self._session_scopes]
+        tasks = book_reader.list_open_tasks(self._reader, scopes, self._ws.now)
+        return [
+            (item, text)
+            for item, text in tasks
+            if self._is_own(item)
+            and (item.entry.pinned or not item.entry.at or to_date(find_last_mention(item.entry)) >= since)
+        ]
 
     def _daily_items(self) -> list[MemoryItem]:
         days = (to_date(self._ws.now), to_date(shift_time(self._ws.now, days=-1)))
-        daily = [(date, entry) for date in days for entry in self._reader.entries(self._agent, f"daily/{date}")]
+        daily = [(date, entry) for date in days for entry in self._entries([self._agent], f"daily/{date}")]
         return [MemoryItem(entry.text, entry.entry.trust, date) for date, entry in daily]
 
     def _recovery_items(self) -> list[MemoryItem]:
         """Return the last messages of the newest session without an end."""
 
         def is_own(checkpoint: Checkpoint) -> bool:
-            return not self._project or find_key(self._ws, checkpoint.project) in self._keys
+            key = find_key(self._ws, checkpoint.project)
+            return not self._project or (key != "" and key in self._keys)
 
         checkpoint = self._ws.documents.checkpoints.get(self._request.agent_id, self._ws.now, is_own)
         if checkpoint is None or checkpoint.session_token in (*self._reader.removed_tokens, self._request.token):
@@ -233,6 +296,14 @@ class _ContextBuilder:
 
 def _build_items(entries: Iterable[book_reader.BookEntry]) -> list[MemoryItem]:
     return [build_item(entry, entry.text) for entry in entries]
+
+
+def _build_commands(sessions: Sequence[RecalledSession]) -> list[MemoryItem]:
+    """Return the commands that passed in most sessions, of equal ones those of newer sessions first."""
+    passed = Counter(command for row in sessions for command in row.checks.splitlines())
+    counts = ((command, count) for command, count in passed.most_common())
+    kept = [item for item in counts if item[1] > 1 or len(item[0].split()) <= _MAX_WORDS_ONCE]
+    return [MemoryItem(f"`{command}` ×{count}") for command, count in kept[:_MAX_COMMANDS]]
 
 
 def _comparison_words(text: str) -> frozenset[str]:

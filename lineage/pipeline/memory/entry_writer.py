@@ -11,21 +11,33 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
+from lineage.core.base.about import MAX_SUBJECTS
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books import book_edits
-from lineage.core.books.book import Book, append_parts, find_superseded, make_entry_part
+from lineage.core.books.book import Book, find_superseded
 from lineage.core.books.entry import UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
+from lineage.core.books.sightings import add_sighting
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format.documents import Artifact
+from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.extraction import admission_policy as policy
-from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
+from lineage.extraction.about import bind_candidates
+from lineage.extraction.candidates import DECISION, HEURISTIC, MODEL, PREFERENCE, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
+from lineage.pipeline.memory.close_tasks import Closing, close_tasks, find_closing
+from lineage.pipeline.memory.global_rules import find_same_elsewhere
+from lineage.pipeline.memory.merge_statements import (
+    LEARNED,
+    add_statements,
+    compute_statement_id,
+    is_about_same,
+    is_learned,
+)
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import read_or_none
 from lineage.workspace.book_folders import resolve_project_folder
@@ -33,16 +45,19 @@ from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
 
 QUOTE, TURN = "quote", "turn"
+SIBLING_KINDS = {PREFERENCE: DECISION, DECISION: PREFERENCE}
+"""What one session says as a rule another says as a decision."""
 
 _Draft = tuple[policy.Admission, Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The written entries with their shelves, and the number of dropped texts by reason."""
+    """The written entries with their shelves, the number of dropped texts by reason, and the books that may differ."""
 
     entries: tuple[tuple[BookRef, Entry], ...]
     dropped: Counter[str]
+    changed: tuple[BookRef, ...] = ()
 
 
 def write_entries(
@@ -53,10 +68,12 @@ def write_entries(
     origin: str | None,
     tags: Sequence[str] = (),
     supersedes: Sequence[str] = (),
+    closing: Closing | None = None,
 ) -> WriteResult:
     """Write admitted texts as `write_drafts` does, and index the books."""
-    result = write_drafts(ws, admissions, at=at, origin=origin, tags=tags, supersedes=supersedes)
-    index_books(ws, [BookRef(admission.scope, admission.kind) for admission in admissions])
+    result = write_drafts(ws, admissions, at=at, origin=origin, tags=tags, supersedes=supersedes, closing=closing)
+    refs = [BookRef(one.scope, one.kind) for one in admissions]
+    index_books(ws, [*refs, *result.changed, *([closing.ref] if closing else [])])
     return result
 
 
@@ -68,6 +85,7 @@ def write_drafts(
     origin: str | None,
     tags: Sequence[str] = (),
     supersedes: Sequence[str] = (),
+    closing: Closing | None = None,
 ) -> WriteResult:
     """Write admitted texts into their books, pending ones onto the pending shelf. The caller indexes the books.
 
@@ -75,13 +93,16 @@ def write_drafts(
 
     `at` is a canonical time. `origin` is the workspace path of the source artifact (no brackets), None for typed texts;
     the link of a text with a turn points at the turn. Texts that a shelf of the book holds or has forgotten are
-    dropped, and those of removed sessions. Raises InvalidInput if a derived text would supersede a user-stated one.
+    dropped, and those of removed sessions. `closing` ticks tasks that the session has done. What
+    the user said in two projects waits for all of them, too. Raises InvalidInput if a
+    derived text would supersede a user-stated one.
     """
     sanitizer = ws.build_sanitizer()
     build = partial(new_entry, at=at, tags=tuple(tags), supersedes=tuple(supersedes))
     allowed, dropped = _filter_allowed(ws, admissions)
     books: dict[tuple[str, str], list[_Draft]] = {}
-    for admission in allowed:
+    for found in allowed:
+        admission = _follow_kind(ws, found) if not LEARNED.isdisjoint(tags) else found
         entry = _build_entry(admission, sanitizer.sanitize, origin, build)
         draft = replace(admission, text=entry.body), entry
         books.setdefault((admission.scope, admission.kind), []).append(draft)
@@ -90,7 +111,16 @@ def write_drafts(
         entries, others = _write_book(ws, scope, kind, drafts)
         written += entries
         dropped += others
-    return WriteResult(tuple(written), dropped)
+        by_id = {entry.id: admission for admission, entry in drafts}
+        for ref, entry in entries:
+            if same := find_same_elsewhere(ws, ref, entry):
+                proposal = replace(by_id[entry.id], scope=GLOBAL, pending=True)
+                built = add_sighting(_build_entry(proposal, sanitizer.sanitize, origin, build), same)
+                written += _write_book(ws, GLOBAL, kind, [(proposal, built)])[0]
+    if closing:
+        close_tasks(ws, closing)
+    places = {*books, *((ref.scope, ref.kind) for ref, _ in written)}
+    return WriteResult(tuple(written), dropped, tuple(BookRef(*place) for place in sorted(places)))
 
 
 def parse_quote(entry: Entry) -> str:
@@ -130,13 +160,30 @@ def _filter_allowed(
     return allowed, dropped
 
 
+def _follow_kind(ws: Workspace, admission: policy.Admission) -> policy.Admission:
+    """Return a rule as a decision, or a decision as a rule, where that book holds the statement that it amends."""
+    other = SIBLING_KINDS.get(admission.kind)
+    if other is None:
+        return admission
+    own, books = BookRef(admission.scope, admission.kind), ws.documents.books
+    is_same = partial(is_about_same, text=admission.text, is_user_stated=admission.is_user_stated)
+    is_there = not is_same(books.read(own)) and is_same(books.read(BookRef(admission.scope, other)))
+    return replace(admission, kind=other) if is_there else admission
+
+
+def clean_subjects(about: Sequence[str], clean: Callable[[str], str]) -> tuple[str, ...]:
+    """Return what an entry is about without what looks like a secret."""
+    return tuple(dict.fromkeys(one for one in about if one and clean(one) == one))[:MAX_SUBJECTS]
+
+
 def _build_entry(
     admission: policy.Admission, clean: Callable[[str], str], origin: str | None, build: Callable[..., Entry]
 ) -> Entry:
     scope, kind, provenance = admission.scope, admission.kind, admission.provenance
     link = wikilink(origin + (f"#^{provenance.turn_id}" if provenance.turn_id else "")) if origin else None
     text, quote = clean(admission.text), clean(to_one_line(provenance.quote))
-    entry = build(scope, kind, text, source=admission.source, tool=provenance.tool or None, origin=link)
+    about = clean_subjects(admission.about, clean)
+    entry = build(scope, kind, text, source=admission.source, tool=provenance.tool or None, origin=link, about=about)
     if provenance.turn_id:
         entry = entry._replace(id=compute_entry_id(scope, kind, text, provenance.turn_id))
     needs_quote = admission.pending or quote not in ("", to_one_line(text))
@@ -152,16 +199,18 @@ def _write_book(
 ) -> tuple[list[tuple[BookRef, Entry]], Counter[str]]:
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
-    new, dropped = _select_new(scope, kind, drafts, books.values())
+    new, dropped = _select_new(drafts, books)
     max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
         ref = BookRef(scope, kind, shelf)
         entries = [entry for admission, entry in new if admission.pending == (shelf == PENDING)]
         # The book in use rolls over into archives; nothing archives pending entries, so they stop at the cap.
         room = max(0, max_entries - len(books[ref].entries)) if shelf else len(entries)
+        book, added = add_statements(books[ref], entries[:room])
         dropped[policy.TOO_MANY] += len(entries[room:])
-        written += [(ref, entry) for entry in entries[:room]]
-        ws.documents.books.write_merged(ref, books[ref], _add_entries(books[ref], entries[:room]))
+        dropped[policy.KNOWN] += len(entries[:room]) - len(added)
+        written += [(ref, entry) for entry in added]
+        ws.documents.books.write_merged(ref, books[ref], book)
     if len(books[BookRef(scope, kind)].entries) + len(written) > max_entries:
         ws.documents.books.roll_over(scope, kind)
     return written, +dropped
@@ -184,25 +233,26 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def _select_new(
-    scope: str, kind: str, drafts: Sequence[_Draft], books: Iterable[Book]
-) -> tuple[list[_Draft], Counter[str]]:
-    """Return the drafts that these shelves neither hold nor have forgotten."""
-    known, forgotten = collect_known(books)
+def _select_new(drafts: Sequence[_Draft], books: Mapping[BookRef, Book]) -> tuple[list[_Draft], Counter[str]]:
+    """Return the drafts that no shelf has forgotten, and none but their own holds: there they are counted."""
+    known, forgotten = collect_known(books.values())
+    held = {
+        ref.shelf: {normalize_text(one.body) for one in book.active_entries if not one.is_unjudged}
+        for ref, book in books.items()
+    }
     ids = {}
     for admission, entry in drafts:
+        scope, kind, text = admission.scope, admission.kind, normalize_text(entry.body)
         # Words that were typed once and forgotten stay forgotten, from any later speaker too.
-        typed_id = compute_entry_id(scope, kind, admission.text, None)
-        ids[admission] = typed_id if typed_id in forgotten else entry.id
+        names = [compute_entry_id(scope, kind, admission.text, None)]
+        if is_learned(entry):
+            names.append(compute_statement_id(scope, kind, admission.text))
+            shelf = PENDING if admission.pending else ""
+            known -= {text} if {own for own, texts in held.items() if text in texts} == {shelf} else set()
+        ids[admission] = next((name for name in names if name in forgotten), entry.id)
     new, dropped = policy.select_new([admission for admission, _ in drafts], known, forgotten, ids.__getitem__)
     entries = dict(drafts)
     return [(admission, entries[admission]) for admission in new], dropped
-
-
-def _add_entries(book: Book, entries: Sequence[Entry]) -> Book:
-    if any(entry.supersedes for entry in entries):
-        return reduce(book_edits.add, entries, book)
-    return append_parts(book, *(make_entry_part(book, entry) for entry in entries)) if entries else book
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +273,14 @@ def learn_from_capture(
     artifact: Artifact,
     proposals: MemoryProposals,
     known_candidates: Sequence[Candidate] | None = None,
+    evidence: ToolEvidence | None = None,
     settled: Set[str] = frozenset(),
     write: Callable[..., WriteResult] = write_entries,
 ) -> LearnResult:
     """Learn from the transcript of a capture and from a language model's proposals about it.
 
-    The caller holds the session's lock. `known_candidates` are those of the transcript's turns, if the caller has them.
+    The caller holds the session's lock. `known_candidates` and `evidence` are those of the transcript's turns, if the
+    caller has them.
     `settled` are ids in the session's own books that a person has changed or forgotten: they aren't learned again.
     `write` writes what was admitted.
     Temp, test and removed sessions teach nothing, and nothing is learned if `knowledge.extract` is off.
@@ -236,11 +288,18 @@ def learn_from_capture(
     token = artifact.identity.token
     if not (ws.settings.knowledge.extract and is_visible(artifact)) or ws.documents.tombstones.has(token):
         return LearnResult()
-    if known_candidates is None:
+    if known_candidates is None or evidence is None:
         evidence = gather_artifact_evidence(ws, artifact)
-        known_candidates = extract_candidates(evidence.turns, evidence)
-    finders = ((HEURISTIC, known_candidates), (MODEL, proposals.candidates))
+        known_candidates = (
+            extract_candidates(evidence.turns, evidence) if known_candidates is None else known_candidates
+        )
+    turns = evidence.turns[evidence.offset :] if evidence.offset else evidence.turns
+    bound = bind_candidates([*known_candidates, *proposals.candidates], turns, artifact.project, artifact.subfolder)
+    count = len(known_candidates)
+    finders = ((HEURISTIC, bound[:count]), (MODEL, bound[count:]))
     results = [_write_candidates(ws, artifact, via, found, settled, write) for via, found in finders if found]
+    if closing := find_closing(ws, artifact, evidence, turns):
+        write(ws, (), at=artifact.captured_at, origin=artifact.path, closing=closing)
     written, pending = sum(result.written for result in results), sum(result.pending for result in results)
     return LearnResult(written, pending, sum((Counter(one.dropped) for one in results), Counter(proposals.dropped)))
 

@@ -61,7 +61,7 @@ class _Judge:
         if place is None:
             return None
         name = scope.partition("/")[2]
-        pieces = [*split_pieces(quote), *split_pieces(entry.body), *entry.tags, name]
+        pieces = [*split_pieces(quote), *split_pieces(entry.body), *entry.tags, *entry.about, name]
         statements = [Statement(place - self.evidence.offset, piece) for piece in pieces]
         tool = next(filter(None, self.evidence.find_tools(statements)), None)
         is_bound = self.unknown not in naming.find_tokens(entry.origin or "")
@@ -82,7 +82,8 @@ def _judge_book(ws: Workspace, judge: _Judge, pending: Book, due: Sequence[Entry
         if (judged := judge.judge(entry, scope)) is None:
             continue
         new, waits = judged
-        if is_allowed and (waits or not _may_supersede(new, grown)):
+        may_supersede = all(can_supersede(new.trust, old.trust) for old in grown.entries if old.id in new.supersedes)
+        if is_allowed and (waits or not may_supersede):
             left = book_edits.replace_entry(left, new)
             continue
         left = book_edits.remove_entry(left, entry.id)
@@ -95,7 +96,3 @@ def _judge_book(ws: Workspace, judge: _Judge, pending: Book, due: Sequence[Entry
     ws.documents.books.write_merged(BookRef(scope, kind, PENDING), pending, left)
     ws.documents.books.roll_over(target.scope, kind)
     return [BookRef(scope, kind), target]
-
-
-def _may_supersede(entry: Entry, book: Book) -> bool:
-    return all(can_supersede(entry.trust, old.trust) for old in book.entries if old.id in entry.supersedes)

@@ -6,8 +6,8 @@ changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -26,7 +26,14 @@ from lineage.extraction.model.port import MemoryProposals
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books, stage_change
 from lineage.pipeline.memory.books import refuse_agents
-from lineage.pipeline.memory.entry_writer import WriteResult, learn_from_capture, write_drafts
+from lineage.pipeline.memory.entry_writer import (
+    SIBLING_KINDS,
+    WriteResult,
+    clean_subjects,
+    learn_from_capture,
+    write_drafts,
+)
+from lineage.pipeline.memory.merge_statements import find_outdated
 from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 
@@ -86,7 +93,14 @@ def _relearn(ws: Workspace, progress: Progress | None, staged: Workspace) -> Rel
             progress(number + 1, len(paths))
     result.read, result.unreadable = len(readable), len(paths) - len(readable)
     before = _collect_entries(staged)
-    kept = _remove_replaceable(staged, readable, {_compute_id(staged, one) for found, _ in lessons for one in found})
+    found = [one for admissions, _ in lessons for one in admissions]
+    # What was said in two projects is found in both, and proposed for all.
+    proposals = (replace(one, scope=GLOBAL) for one in found if one.is_user_stated)
+    clean = staged.build_sanitizer().sanitize
+    siblings = (replace(one, kind=SIBLING_KINDS[one.kind]) for one in found if one.kind in SIBLING_KINDS)
+    both = (*found, *siblings, *proposals)
+    wanted = {_compute_id(staged, one): clean_subjects(one.about, clean) for one in both}
+    kept = _remove_replaceable(staged, readable, wanted)
     for admissions, options in lessons:
         write_drafts(staged, [one for one in admissions if kept.isdisjoint(_iter_part_ids(one))], **options)
     after = _collect_entries(staged)
@@ -102,8 +116,11 @@ def _iter_transcripts(ws: Workspace) -> Iterator[str]:
             yield entry.key
 
 
-def _remove_replaceable(ws: Workspace, readable: set[str], wanted: set[str]) -> set[str]:
-    """Remove what today's rules no longer find. Return the ids of what a person has touched, or forgotten."""
+def _remove_replaceable(ws: Workspace, readable: set[str], wanted: Mapping[str, Sequence[str]]) -> set[str]:
+    """Remove what today's rules no longer find, or find otherwise: `wanted` is by id what entries are about.
+
+    Return the ids of what a person has touched, or forgotten.
+    """
     books = {ref: ws.documents.books.read(ref) for ref in ws.documents.books.list()}
     touched, replaceable = set[str](), dict[BookRef, list[str]]()
     for ref, book in books.items():
@@ -114,7 +131,8 @@ def _remove_replaceable(ws: Workspace, readable: set[str], wanted: set[str]) -> 
             elif part.entry:
                 touched |= {part.entry.id, *part.entry.supersedes}
     for ref, names in replaceable.items():
-        gone = [name for name in names if name not in wanted and name not in touched]
+        outdated = find_outdated(books[ref], wanted) if not ref.shelf else set()
+        gone = [name for name in names if (name not in wanted or name in outdated) and name not in touched]
         ws.documents.books.write_merged(ref, books[ref], reduce(remove_entry, gone, books[ref]))
     return touched
 

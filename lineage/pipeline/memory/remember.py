@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.core.base import naming
+from lineage.core.base.about import FILE, build_subject, classify_subject, split_subject
 from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
+from lineage.core.base.project import has_project, is_absolute, normalize_subfolder
 from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
@@ -24,6 +26,7 @@ from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import SUPERSEDED, find_entry, read_contents, validate_book
 from lineage.pipeline.memory.entry_writer import write_drafts
+from lineage.projects import find_project_key, find_subfolder
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -59,7 +62,8 @@ class Memo:
     """A request to remember a text.
 
     `kind` `daily` is the daily note of today (UTC), `scope` None the default of the kind, `project` a name or a path.
-    `supersedes` are ids or beginnings of ids.
+    `supersedes` are ids or beginnings of ids, `about` the files, commands and errors that it is bound to. `folder` is
+    where the caller works: an agent that names no project means the one there.
     """
 
     text: str
@@ -69,6 +73,8 @@ class Memo:
     project: str | None = None
     tags: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +126,28 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
         raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
     caller_sessions = _find_caller_sessions(ws, memo.agent_id, caller)
     scope, kind = _choose_book(ws, memo, caller)
-    admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions), caller)
+    admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions, caller), caller)
     if isinstance(admission, policy.Rejection):
         reason = admission.reason
         result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
     else:
+        admission = replace(admission, about=tuple(map(_resolve_subject, memo.about)))
         result = _write(ws, memo, admission, _find_origin(memo.agent_id, caller, caller_sessions))
     redactions = dict(sorted(sanitizer.redactions.items()))
     return replace(result, harness=caller.harness if caller else None, redactions=redactions)
+
+
+def _resolve_subject(text: str) -> str:
+    """Return the subject of a memo, a file by its path below the root of its repository."""
+    subject = classify_subject(to_one_line(text))
+    sort, name = split_subject(subject)
+    if sort == FILE:
+        folder, _, file = name.replace("\\", "/").rpartition("/")
+        path = f"{find_subfolder(folder or '/')}/{file}" if is_absolute(name) else name
+        subject = build_subject(FILE, normalize_subfolder(path)) if path[:1] != "~" else ""
+    if not subject:
+        raise InvalidInput(f"nothing to be bound to: {text[:80]!r}", hint="name a file, a command or an error")
+    return subject
 
 
 def _find_caller_sessions(ws: Workspace, agent_id: str, caller: Caller | None) -> list[_CallerSession]:
@@ -163,21 +183,32 @@ def _choose_book(ws: Workspace, memo: Memo, caller: Caller | None) -> tuple[str 
 def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | None:
     if memo.kind in (DAILY, "handoff") or memo.kind.startswith(f"{DAILY}/"):
         return f"agent/{memo.agent_id}"
-    if memo.project is not None:
-        return f"project/{resolve_project_folder(ws, memo.project, claim=True) or memo.project}"
+    is_agent_preference = bool(caller) and memo.kind == "preference"
+    if memo.project is not None or is_agent_preference:
+        # An agent's preference would end with its session by durability; global, it waits for the user instead.
+        project = _find_project(ws, memo, caller)
+        return GLOBAL if project is None else f"project/{project}"
     is_user_kind = memo.kind == CURATED or memo.kind not in policy.ALLOWED_KINDS[policy.TERMINAL]
-    # An agent's preference would end with its session by durability; global, it waits for the user instead.
-    return GLOBAL if is_user_kind or (caller and memo.kind == "preference") else None
+    return GLOBAL if is_user_kind else None
+
+
+def _find_project(ws: Workspace, memo: Memo, caller: Caller | None) -> str | None:
+    """Return the folder of the books of the project that is meant, None for none."""
+    if memo.project is not None:
+        return resolve_project_folder(ws, memo.project, claim=True) or memo.project
+    is_meant = caller and memo.folder and has_project(find_project_key(memo.folder))
+    return resolve_project_folder(ws, memo.folder, claim=True) if is_meant else None
 
 
 def _build_context(
-    ws: Workspace, memo: Memo, scope: str | None, caller_sessions: Sequence[_CallerSession]
+    ws: Workspace, memo: Memo, scope: str | None, caller_sessions: Sequence[_CallerSession], caller: Caller | None
 ) -> policy.CandidateContext:
     scope_token = scope.removeprefix(_SESSION) if scope and scope.startswith(_SESSION) else ""
     tokens = [session.token for session in caller_sessions]
     token = scope_token if scope_token in tokens or not tokens else tokens[0]
-    project = (resolve_project_folder(ws, memo.project, claim=True) or memo.project) if memo.project else None
     is_private = any(session.private for session in caller_sessions)
+    # A private session must not even claim a project's folder: the claim would tell that the session took place.
+    project = None if is_private else _find_project(ws, memo, caller)
     has_data = bool(scope_token and ws.documents.books.get(f"{_SESSION}{scope_token}", policy.FINDING).parts)
     return policy.CandidateContext(token, memo.agent_id, project, is_private, has_data)
 

@@ -7,12 +7,12 @@ result names its book.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path, session_scope
 from lineage.core.books import book_edits
-from lineage.core.books.book import Book, BookPart, parse_book, serialize_book
+from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, parse_book, serialize_book
+from lineage.core.books.sightings import CLOSED, read_sightings, take_over
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -54,8 +54,15 @@ def forget_session_entries(ws: Workspace, token: str) -> None:
 
 
 def remove_session(book: Book, token: str) -> Book:
-    """Return the book with the session's entries forgotten."""
-    return reduce(book_edits.forget, _removable_ids(book, token), book)
+    """Return the book with the session's entries forgotten; those that others said too are theirs, under their ids."""
+    taken_over = {name: take_over(book_edits.find_entry(book, name), token) for name in _removable_ids(book, token)}
+    for name, left in taken_over.items():
+        if left and left.id == name:
+            book = book_edits.replace_entry(book, left)
+            continue
+        book = book_edits.forget(book, name)
+        book = append_parts(book, make_entry_part(book, left)) if left else book
+    return book
 
 
 def serialize_without_session(data: bytes, ref: BookRef, token: str) -> bytes:
@@ -75,10 +82,14 @@ def _other_books(ws: Workspace, token: str) -> Iterator[tuple[BookRef, Book]]:
 
 
 def _removable_ids(book: Book, token: str) -> list[str]:
-    """Return the ids of the session's entries whose first part is complete."""
+    """Return the ids of the session's entries with a complete first part."""
     first = {part.entry.id: part for part in reversed(book.parts) if part.entry}
     return [name for name, part in first.items() if part.is_complete and _is_from_session(part, token)]
 
 
 def _is_from_session(part: BookPart, token: str) -> bool:
-    return part.entry is not None and token in naming.find_tokens(part.entry.origin or "")
+    if part.entry is None:
+        return False
+    links = [part.entry.origin or "", dict(part.entry.more).get(CLOSED, "")]
+    links += [one.origin for one in read_sightings(part.entry)]
+    return any(token in naming.find_tokens(link) for link in links)

@@ -1,18 +1,25 @@
-"""What tools printed, in a session's turns and in the other captures of its project (reliability: overlap)."""
+"""The output of tools in a session's turns and in the other captures of its project (reliability: overlap)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lineage.core.base import naming
 from lineage.core.base.project import build_project_key
+from lineage.core.base.word_runs import OVERLONG
+from lineage.core.books.entry import Entry
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
-from lineage.core.format.tool_overlap import OVERLONG, Statement, ToolEvidence, hash_sentences
+from lineage.core.format.tool_overlap import Statement, ToolEvidence, hash_sentences
 from lineage.core.format.turns import Turn
 from lineage.index import Printed
+from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 EARLIER = "an earlier result"
 """The name of a tool that printed a statement in another capture: which one is not kept."""
+
+_LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +71,9 @@ def gather_evidence(
     stem: str = "",
     offset: int = 0,
 ) -> WorkspaceEvidence:
-    """Return the evidence about a session's statements: its turns, and what was captured up to a time.
+    """Return the evidence about a session's statements: its turns, and the captures up to a time.
 
-    `stem` is the capture's own, which the look-up leaves out.
+    `stem` is the capture's own: the look-up leaves it out.
     """
     # A project that got its remote lately has sessions under its path.
     owners = dict.fromkeys(build_project_key(project, one) or token for one in (repository, None))
@@ -74,7 +81,7 @@ def gather_evidence(
 
 
 def gather_artifact_evidence(ws: Workspace, artifact: Artifact) -> WorkspaceEvidence:
-    """Return the evidence about an artifact: the turns that it holds, and what was captured before it."""
+    """Return the evidence about an artifact: the turns that it holds, and the captures before it."""
     return gather_evidence(
         ws,
         transcript.parse_turns(artifact.body),
@@ -84,3 +91,11 @@ def gather_artifact_evidence(ws: Workspace, artifact: Artifact) -> WorkspaceEvid
         until=artifact.captured_at,
         stem=artifact.stem,
     )
+
+
+def load_source_turns(ws: Workspace, entry: Entry) -> tuple[Sequence[Turn], str | None]:
+    """Return the turns of the capture that an entry comes from, none if it is gone, and the id of its turn."""
+    match = _LINK.fullmatch(entry.origin or "")
+    path, turn_id = match.groups() if match else ("", None)
+    document = load_readable_document(ws, path) if turn_id and naming.parse_path(path) else None
+    return transcript.parse_turns(document.body) if isinstance(document, Artifact) else (), turn_id

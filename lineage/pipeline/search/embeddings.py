@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.core.base.naming import MEMORY
+from lineage.core.base.progress import Progress
 from lineage.core.base.times import to_date
 from lineage.core.search.quantization import quantize
 from lineage.errors import InvalidInput
@@ -28,8 +29,6 @@ UNUSABLE = "unusable vectors"
 NOT_INSTALLED = "not installed"
 
 _LOCK_NAME = "embedding"
-
-Progress = Callable[[int, int], None]  # called with (passages done, passages without a vector at the start)
 
 
 @dataclass(slots=True)

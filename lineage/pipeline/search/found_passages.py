@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from lineage.core.search.query import extract_words, strip_operators
+from lineage.core.search.query import strip_operators
+from lineage.core.search.words import extract_words
 from lineage.index import Hit
 from lineage.index.vectors import PassageRow
 from lineage.workspace.workspace import Workspace
@@ -74,7 +75,7 @@ def clip_around(text: str, words: Sequence[str], most: int = MAX_CHARACTERS) -> 
 
 
 def _find_words(text: str, words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield where a word, or a form of it with the same beginning, stands in a text."""
+    """Yield the places of a word, or of a form of it with the same beginning, in a text."""
     for word in words:
         stem = word[: max(_MIN_STEM, len(word) - 2)]
         pattern = rf"\b{re.escape(stem)}" if stem[0].isalnum() and stem.isascii() else re.escape(stem)
@@ -82,6 +83,6 @@ def _find_words(text: str, words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _find_break(text: str, start: int, stop: int) -> int:
-    """Return where a line, else a sentence, else a word begins between two places, 0 for none."""
+    """Return the start of a line, else a sentence, else a word between two places, 0 for none."""
     found = ((text.find(mark, start, stop), mark) for mark in _BREAKS)
     return next((at + len(mark) for at, mark in found if at >= 0), 0)

@@ -11,13 +11,14 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from lineage.core.base.times import to_date
-from lineage.core.search.language import is_stop_word
 from lineage.core.search.query import Query, parse_query, strip_operators
 from lineage.errors import ExtraMissing, IndexUnavailable, InvalidInput, WorkspaceError
+from lineage.extraction.amendments import says_little
 from lineage.extraction.embedding.port import EmbeddingError
 from lineage.index import Hit, vector_search
 from lineage.index.vectors import Neighbor, Vectors, VectorsLost
 from lineage.pipeline.search.embeddings import FAILED_QUERY, embed_texts, is_current_model
+from lineage.pipeline.search.order_amended import MAX_COMPARED, order_amended
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.projects import locate, match_projects
 from lineage.workspace.workspace import Workspace
@@ -63,11 +64,19 @@ def search(
     """Return the hits of a query: each session's best passage, or every passage, and entries of books.
 
     `agent_id` bounds the hits, regardless of the query; `path` stands for the filter of that name. The default mode is
-    hybrid with an embedding model, else lexical.
+    hybrid with an embedding model, else lexical. Of results that amend each other the newer comes first.
 
     Raises InvalidInput for an empty filter, and for a mode without its model; ExtraMissing for a mode without its
     packages.
     """
+    depth = limit if by_passage else max(limit, MAX_COMPARED)
+    found = _find(ws, text, agent_id, depth, by_passage=by_passage, mode=mode, path=path)
+    return found if by_passage else replace(found, hits=order_amended(ws, found.hits, text)[:limit])
+
+
+def _find(
+    ws: Workspace, text: str, agent_id: str | None, limit: int, *, by_passage: bool, mode: str | None, path: str | None
+) -> SearchResult:
     query = _find_project(ws, parse_query(text, ws.now), path)
     if mode not in (None, LEXICAL):
         require_semantic(ws)
@@ -98,7 +107,7 @@ def _find_project(ws: Workspace, query: Query, path: str | None) -> Query:
 def require_semantic(ws: Workspace) -> None:
     """Raise InvalidInput without an embedding model, ExtraMissing without the packages for it."""
     if ws.embedding is None:
-        hint = "see [embedding] in handbook/Semantic search.md, or search with `--mode lexical`"
+        hint = "see `lineage help semantic search`, or search with `--mode lexical`"
         raise InvalidInput("no embedding model is configured on this machine", hint=hint)
     if missing := ws.vectors.find_missing_modules() if ws.vectors else []:
         raise ExtraMissing("semantic", missing)
@@ -195,10 +204,10 @@ def number_places(ranking: Sequence[Key]) -> dict[Key, int]:
 def names_identifiers(text: str) -> bool:
     """Return whether a query names identifiers, files or numbers and says nothing else: nothing is like a name.
 
-    >>> [names_identifiers(text) for text in ("IMPORT_BATCH", "where is importer/reader.py", "useState", "lost rows")]
-    [True, True, True, False]
+    >>> [names_identifiers(text) for text in ("where do we set IMPORT_BATCH", "useState", "lost rows of reader.py")]
+    [True, True, False]
     """
-    words = [word for word in strip_operators(text).split() if not is_stop_word(word, None)]
+    words = [word for word in strip_operators(text).split() if not says_little(word)]
     return bool(words) and all(map(_IDENTIFIER.search, words))
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from lineage.core.base import naming
@@ -14,7 +14,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.turns import Turn
 from lineage.errors import FormatError, InvalidInput, NotFoundError
-from lineage.index import SessionRow
+from lineage.index import SessionFilter, SessionRow
 from lineage.pipeline.memory.books import EntryLocation, find_entry
 from lineage.store import read_or_none
 from lineage.workspace import lookup
@@ -98,7 +98,16 @@ def load_turn_page(
     Raises NotFoundError for no session, many sessions and an unknown turn.
     """
     session = lookup.resolve_session(ws, reference)
-    turns = _load_turns(ws, _load_manifest(ws, session))
+    return find_turn_page(session, load_turns(ws, session), first=first, count=count, turn=turn)
+
+
+def find_turn_page(
+    session: SessionRow, turns: Sequence[Turn], *, first: int = 1, count: int = 50, turn: str | None = None
+) -> TurnPage:
+    """Return `count` of these turns, from the place `first` on or from the page with the turn of that id.
+
+    Raises NotFoundError for an unknown turn.
+    """
     if turn is not None:
         position = next((index for index, candidate in enumerate(turns) if candidate.id == turn), None)
         if position is None or not _TURN_ID.fullmatch(turn):
@@ -132,6 +141,26 @@ def count_daily_captures(ws: Workspace, agent_id: str | None) -> list[tuple[str,
     return [(date, counts[date]) for date in days]
 
 
+@dataclass(frozen=True, slots=True)
+class RecentSessions:
+    """How many sessions had their newest capture on each of the last 30 UTC days, oldest first, and in each project."""
+
+    days: tuple[tuple[str, int], ...]
+    projects: dict[str, int]
+
+
+def count_recent_sessions(ws: Workspace, agent_id: str | None, wanted: SessionFilter) -> RecentSessions:
+    """Return the activity of the last 30 days, of the sessions asked for; a shorter period of the filter holds."""
+    dates = [to_date(shift_time(ws.now, days=-back)) for back in range(WINDOW_DAYS - 1, -1, -1)]
+    recent = replace(wanted, since=max(wanted.since, dates[0]))
+    days, projects = Counter[str](), Counter[str]()
+    for day, project, count in ws.index.count_sessions(agent_id, recent):
+        days[day] += count
+        if project:
+            projects[project] += count
+    return RecentSessions(tuple((date, days[date]) for date in dates), dict(projects))
+
+
 def _load_manifest(ws: Workspace, session: SessionRow) -> Manifest:
     document = lookup.load_document(ws, session.manifest_path)
     if not isinstance(document, Manifest):
@@ -153,9 +182,10 @@ def _load_part(ws: Workspace, stem: str, kinds: Sequence[str], unread: list[str]
     return SessionPart(stem, document.captured_at, document.memory_sentence, paths, numbers)
 
 
-def _load_turns(ws: Workspace, manifest: Manifest) -> list[Turn]:
+def load_turns(ws: Workspace, session: SessionRow) -> list[Turn]:
+    """Return the turns of all captures of a session. Raises FormatError for a damaged manifest."""
     turns: list[Turn] = []
-    for stem in manifest.captures:
+    for stem in _load_manifest(ws, session).captures:
         document = lookup.load_readable_document(ws, naming.artifact_path(stem, naming.TRANSCRIPT))
         captured = transcript.parse_turns(document.body) if isinstance(document, Artifact) else ()
         if captured:  # a capture replaces all turns from its first one on
@@ -175,7 +205,9 @@ def _find_descendants(ws: Workspace, session: SessionRow) -> Iterator[RelatedSes
     """Yield sub-agents' sessions and forks."""
     for row in ws.index.list_sessions(None, parent=session.session_token, limit=MAX_RELATIVES):
         yield RelatedSession("started", row.session_id, row)
-    rows = ws.index.list_sessions(session.agent_id, project=session.project, limit=_MAX_CANDIDATES)
+    rows = ws.index.list_sessions(
+        session.agent_id, wanted=SessionFilter(project=session.project), limit=_MAX_CANDIDATES
+    )
     others = (row for row in rows if row.session_token != session.session_token)
     forks = (row for row in others if _is_fork(ws, row, session.session_id))
     yield from (RelatedSession("fork", row.session_id, row) for row in islice(forks, MAX_RELATIVES))

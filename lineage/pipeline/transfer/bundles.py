@@ -28,13 +28,7 @@ from lineage.core.format.documents import (
 )
 from lineage.core.format.job import IMPORT, Job
 from lineage.documents.bundle_zip import unpack
-from lineage.errors import (
-    DatabaseDamaged,
-    FormatError,
-    ImmutableError,
-    LineageError,
-    RemovedError,
-)
+from lineage.errors import DatabaseDamaged, FormatError, ImmutableError, LineageError, RemovedError
 from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.import_journal import (
     MergeResult,
@@ -95,13 +89,7 @@ class BundleImport:
 
 
 def import_bundle(
-    ws: Workspace,
-    data: bytes,
-    *,
-    restore: bool = False,
-    trust: bool = False,
-    copy: bool = False,
-    dry_run: bool = False,
+    ws: Workspace, data: bytes, *, restore: bool = False, trust: bool = False, copy: bool = False, dry_run: bool = False
 ) -> BundleImport:
     """Import the bundle in the bytes of its file.
 

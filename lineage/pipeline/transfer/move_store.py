@@ -73,10 +73,8 @@ def _claim_target(target: Store, origin: str) -> None:
     if blob is None and target.is_empty(""):
         target.create(_MARK, mark)
     elif blob is None or blob.data != mark:
-        raise WorkspaceError(
-            "the target isn't empty, and no move from there was begun",
-            hint="name an empty one; `lineage mirror` keeps two memories in step",
-        )
+        hint = "name an empty one; `lineage mirror` keeps two memories in step"
+        raise WorkspaceError("the target isn't empty, and no move from there was begun", hint=hint)
 
 
 def _copy_files(source: Store, target: Store, keys: list[str], result: MoveResult, progress: Progress | None) -> None:

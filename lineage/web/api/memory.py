@@ -71,10 +71,11 @@ def _list_pending(ws: Workspace, call: WebCall) -> Any:
 def _remember(
     ws: Workspace, call: WebCall, *, text: str, scope: str | None = None, kind: str = "note",
     agent_id: str = DEFAULT_AGENT, project: str | None = None, tags: Ids = (), supersedes: Ids = (),
+    about: Ids = (),
 ) -> Any:  # fmt: skip
     memo = Memo(
         text=text, scope=scope, kind=kind, agent_id=agent_id, project=project, tags=tuple(tags),
-        supersedes=tuple(supersedes),
+        supersedes=tuple(supersedes), about=tuple(about),
     )  # fmt: skip
     outcome = remember(ws, memo, call.service.caller)
     return Reply(asdict(outcome), 201 if outcome.status in _ACCEPTED else 409)

@@ -9,6 +9,7 @@ from pydantic import Field
 from lineage.app.request_model import OneOf, RequestModel
 from lineage.core.capture.request import COMPACTION, SESSION_END, parse_request
 from lineage.errors import InvalidInput
+from lineage.index import SessionFilter
 from lineage.pipeline.capture.session import REFUSED, CaptureResult
 from lineage.pipeline.ingest.checkpoints import load_newest_checkpoint, save_checkpoint
 from lineage.pipeline.maintenance.finish_pending import run_capture
@@ -36,7 +37,7 @@ TurnNumber = Annotated[int, Field(ge=1, le=99_999_999, description="The first on
 
 
 def name_agent(agent: str) -> str | None:
-    """Return the agent whose sessions are asked for, None for all agents."""
+    """Return the agent of the wanted sessions, None for all agents."""
     return None if agent == "all" else agent
 
 
@@ -80,7 +81,7 @@ def _list_sessions(
     ws: Workspace, call: WebCall, *, agent: Agent = "default", project: Project = None, path: Folder = None,
     limit: Annotated[int, Field(ge=1, le=1000, description="How many at most.")] = 50,
 ) -> Any:  # fmt: skip
-    rows = list_sessions(ws, name_agent(agent), project=project, path=path, limit=limit)
+    rows = list_sessions(ws, name_agent(agent), limit=limit, wanted=SessionFilter(project=project, path=path))
     return {"sessions": [asdict(row) for row in rows]}
 
 

@@ -1,14 +1,16 @@
 """Panels of memory: entries grouped by their scope."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
-from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, session_scope
 from lineage.pipeline.memory.books import BookOverview, EntryLocation, list_books, read_contents
 from lineage.workspace.workspace import Workspace
 
-MAX_ENTRIES = 200
+USED, UNUSED, UNTOLD = USES = ("used", "told, not used", "never told")
+PER_PANEL = 12
+PER_PAGE = 50
 
 _FINDING = "finding"
 _SESSION = "session/"
@@ -16,11 +18,16 @@ _SESSION = "session/"
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """The filter of a page: words of an entry, its trust in brackets, its state; "" for any."""
+    """The filter of a page: words of an entry, its trust in brackets, its state, its use; "" for any.
+
+    `uses` says how many sessions were given an entry, and how many used it.
+    """
 
     words: str = ""
     trust: str = ""
     state: str = ""
+    use: str = ""
+    uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def matches(self, place: EntryLocation) -> bool:
         """Return whether an entry passes the filter."""
@@ -29,7 +36,12 @@ class EntryFilter:
             all(word in said for word in self.words.lower().split())
             and self.trust in ("", place.entry.trust)
             and self.state in ("", place.state)
+            and self.use in ("", self._find_use(place.entry.id))
         )
+
+    def _find_use(self, name: str) -> str:
+        given, used = self.uses.get(name, (0, 0))
+        return USED if used else UNUSED if given else UNTOLD
 
 
 _NO_FILTER = EntryFilter()
@@ -37,17 +49,20 @@ _NO_FILTER = EntryFilter()
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Entries under one name; `hidden` counts those beyond the limit of a page."""
+    """Entries under one name, some of `total`."""
 
     name: str
     title: str
     about: str
     places: tuple[EntryLocation, ...]
-    hidden: int
+    total: int
 
 
-def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Panel]:
-    """Return the panels: pending, global, projects, agents and people, sessions, findings."""
+GROUPS = ("pending", "global", "scoped", "session", "findings")
+
+
+def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter, group: str = "", page: int = 1) -> list[Panel]:
+    """Return the beginning of each panel, or one page of one of them."""
     books = list_books(ws)
     waiting = [place for book in books for place in book.waiting]
     in_use = _load_entries(ws, books)
@@ -55,33 +70,38 @@ def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter) -> list[Pan
     others = [place for place in in_use if place.ref.kind != _FINDING]
     everywhere = [place for place in others if place.ref.scope == GLOBAL]
     sessions = [place for place in others if place.ref.scope.startswith(_SESSION)]
-    build = partial(_build_panel, entry_filter=entry_filter)
+    build = partial(_build_panel, entry_filter=entry_filter, page=page, count=PER_PAGE if group else PER_PANEL)
     elsewhere = [place for place in others if place.ref.scope != GLOBAL and place not in sessions]
-    return [
+    panels = [
         build("pending", "Waits for you", "Proposed by an agent: in force once you confirm it.", waiting),
         build("global", "Everywhere", "What every session is told.", everywhere),
         build("scoped", "Projects, agents and people", "What holds there.", elsewhere),
         build("session", "Sessions", "What stays in its session.", sessions),
         build("findings", "Findings", "What was found in data.", findings),
     ]
+    return [panel for panel in panels if group in ("", panel.name)]
 
 
-def build_session_panels(ws: Workspace, scope: str) -> list[Panel]:
-    """Return the panels of one session's own books."""
-    books = list_books(ws, scope)
-    waiting = [place for book in books for place in book.waiting]
-    in_use = _load_entries(ws, books)
-    findings = [place for place in in_use if place.ref.kind == _FINDING]
-    others = [*waiting, *(place for place in in_use if place.ref.kind != _FINDING)]
+def build_session_panels(ws: Workspace, token: str) -> list[Panel]:
+    """Return the panels of one session: what was learned from it, in any book, and its own books."""
+    own = session_scope(token)
+    learned = frozenset(ws.index.find_entries_of_session(token))
+    books = {*ws.index.find_books_of_sessions([token]), *((one.ref.scope, one.ref.kind) for one in list_books(ws, own))}
+    refs = (BookRef(*book, shelf) for book in sorted(books) for shelf in (PENDING, ""))
+    found = (place for ref in refs for place in read_contents(ws, ref).entries)
+    places = [place for place in found if place.entry.id in learned or place.ref.scope == own]
+    findings = [place for place in places if place.ref.kind == _FINDING]
+    others = [place for place in places if place.ref.kind != _FINDING]
     return [
-        _build_panel("session", "Session memory", "What stays in this session.", others),
+        _build_panel("session", "Learned here", "What memory keeps of this session.", others),
         _build_panel("findings", "Findings", "What was found in its data.", findings),
     ]
 
 
 def list_scopes(ws: Workspace) -> list[str]:
-    """Return the scopes with books, and `global`: the targets for moving an entry."""
-    return sorted({GLOBAL, *(book.ref.scope for book in list_books(ws))})
+    """Return the scopes with books but those of sessions, and `global`: the targets for moving an entry."""
+    scopes = {ref.scope for ref in ws.documents.books.list()}
+    return sorted({GLOBAL, *(scope for scope in scopes if not scope.startswith(_SESSION))})
 
 
 def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLocation]:
@@ -90,9 +110,10 @@ def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLoc
 
 
 def _build_panel(
-    name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter = _NO_FILTER
-) -> Panel:
+    name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter = _NO_FILTER,
+    page: int = 1, count: int = PER_PANEL,
+) -> Panel:  # fmt: skip
     """Return a panel: pinned entries first, then the newest."""
     found = [place for place in places if entry_filter.matches(place)]
     newest = sorted(found, key=lambda place: (place.entry.pinned, place.entry.updated or place.entry.at), reverse=True)
-    return Panel(name, title, about, tuple(newest[:MAX_ENTRIES]), max(0, len(newest) - MAX_ENTRIES))
+    return Panel(name, title, about, tuple(newest[(page - 1) * count : page * count]), len(newest))

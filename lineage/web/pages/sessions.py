@@ -1,60 +1,122 @@
 """Pages about sessions: all of them by day, one with its turns and lineage, search, and removal."""
 
+from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Annotated
 from urllib.parse import urlencode
 
 from pydantic import Field
 
-from lineage.core.base.book_paths import session_scope
+from lineage.app.changed_files import count_changed_since
+from lineage.app.open_target import is_in_vault, locate_file
+from lineage.app.request_model import OneOf
+from lineage.core.base.naming import SUMMARY
 from lineage.errors import InvalidInput, NotFoundError
+from lineage.harness.programs import PROGRAMS
+from lineage.index import SessionFilter, SessionRow
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
-from lineage.web import charts, models
+from lineage.web import charts, display, models
 from lineage.web.api.sessions import Agent, FileKind, Folder, Project, SessionId, TurnNumber, name_agent
-from lineage.web.pages import panels
+from lineage.web.pages import conversation, panels
 from lineage.web.routes import POST, Page, TemplateView, WebCall
-from lineage.workspace.lookup import read_status
-from lineage.workspace.projects import KnownProjects, list_sessions
+from lineage.workspace.lookup import find_newest_path
+from lineage.workspace.projects import KnownProjects, locate_filter
 from lineage.workspace.workspace import Workspace
 
 PER_PAGE = 50
 MAX_HITS = 30
+MAX_WORDS = 8
+MAX_PROJECTS = 12
+MAX_SUMMARY = 6_000
+"""Characters of a summary on its session's page; it holds the last message in full."""
+PART_CHARACTERS = 25_000
+"""Of a text as it stands, on one page; each may become five when it is escaped."""
+
+PartNumber = Annotated[int, Field(ge=1, le=100_000, description="Which part of a long text.")]
+
+
+Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$", description="A UTC day, YYYY-MM-DD.")]
 
 
 def _show_sessions(
     ws: Workspace, call: WebCall, *, agent: Agent = "all", project: Project = None, path: Folder = None,
+    harness: str = "", since: Day = "", until: Day = "", text: str = "",
     page: Annotated[int, Field(ge=1, le=200)] = 1,
 ) -> TemplateView:  # fmt: skip
-    rows = list_sessions(ws, name_agent(agent), project=project, path=path, limit=page * PER_PAGE + 1)
+    asked = {
+        "agent": name_agent(agent) or "", "project": project or "", "path": path or "", "harness": harness,
+        "since": since, "until": until, "text": text,
+    }  # fmt: skip
+    kept = {name: value for name, value in asked.items() if value}
+    words = tuple(text.split()[:MAX_WORDS])
+    wanted = locate_filter(ws, SessionFilter(project, (), path, harness, since, until, words))
+    rows = ws.index.list_sessions(name_agent(agent), limit=page * PER_PAGE + 1, wanted=wanted)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
-    named = {"agent": name_agent(agent), "project": project, "path": path}
-    kept = {name: value for name, value in named.items() if value}
+    labels = KnownProjects(ws, ws.index.list_projects()).label_paths()
+    counts = session_view.count_recent_sessions(ws, name_agent(agent), wanted)
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
-        "activity": charts.build_activity(session_view.count_daily_captures(ws, name_agent(agent))),
-        "agents": ws.index.list_agents(), "agent": agent, "project": project or "",
-        "path": path or "", "page": page,
-        "names": KnownProjects(ws, ws.index.list_projects()).label_paths(),
+        "activity": charts.build_activity(counts.days, kept), "projects": _list_projects(counts.projects, labels, kept),
+        "agents": ws.index.list_agents(), "harnesses": ws.index.list_harnesses(), "asked": asked, "page": page,
+        "names": labels, "is_new": not kept and not rows,
         "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
         "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
     }  # fmt: skip
     return TemplateView("sessions.html", values)
 
 
+def _list_projects(
+    counts: Mapping[str, int], labels: Mapping[str, str], kept: Mapping[str, str]
+) -> list[tuple[str, str, int]]:
+    """Return the address, the name and the sessions of the busiest projects."""
+    by_label = Counter[str]()
+    paths: dict[str, str] = {}
+    for path, count in counts.items():
+        by_label[labels.get(path, path)] += count
+        paths.setdefault(labels.get(path, path), path)
+    busiest = sorted(by_label.items(), key=lambda item: (-item[1], item[0]))[:MAX_PROJECTS]
+    return [(f"/?{urlencode({**kept, 'project': paths[label]})}", label, count) for label, count in busiest]
+
+
 def _show_session(
-    ws: Workspace, call: WebCall, *, session: SessionId, first: TurnNumber = 1, turn: str | None = None, did: str = ""
-) -> TemplateView:
+    ws: Workspace, call: WebCall, *, session: SessionId, first: TurnNumber = 1, turn: str | None = None,
+    only: Annotated[str, OneOf(conversation.ONLY)] = "", find: str = "", did: str = "",
+) -> TemplateView:  # fmt: skip
     found = session_view.load_session_view(ws, session)
-    page = session_view.load_turn_page(ws, session, first=first, count=PER_PAGE, turn=turn)
+    turns = session_view.load_turns(ws, found.session)
+    chosen = conversation.choose_turns(turns, only, find)
+    page = session_view.find_turn_page(found.session, chosen, first=first, count=conversation.PER_PAGE, turn=turn)
+    summary, token = _read_summary(ws, session), found.session.session_token
+    shown = display.cut_summary(summary)
     values = {
         "session": found.session, "view": found, "graph": charts.build_lineage_graph(found),
-        "summary": _read_summary(ws, session), "page": page, "steps": _page_steps(page.first, page.total),
-        "panels": panels.build_session_panels(ws, session_scope(found.session.session_token)),
-        "scopes": panels.list_scopes(ws), "back": f"/sessions/{found.session.session_token}", "did": did,
+        "changed": count_changed_since(found.session, summary), "summary": shown[:MAX_SUMMARY],
+        "is_summary_cut": len(shown) > MAX_SUMMARY,
+        "page": page, "turns": conversation.show_turns(page.turns), "steps": _page_steps(page.first, page.total),
+        "asked": urlencode({name: value for name, value in (("only", only), ("find", find)) if value}),
+        "only": only, "find": find, "requests": conversation.list_requests(turns),
+        "edits": conversation.count_edits(turns),
+        "given": ws.documents.recall_log.list_items(found.session.agent_id, found.session.session_id),
+        "panels": panels.build_session_panels(ws, token), "scopes": panels.list_scopes(ws),
+        "can_resume": found.session.harness in PROGRAMS, "vault_path": _locate_summary(ws, call, found.session),
+        "back": f"/sessions/{token}", "did": did,
     }  # fmt: skip
     return TemplateView("session.html", values)
+
+
+def _locate_summary(ws: Workspace, call: WebCall, session: SessionRow) -> str:
+    """Return the address that opens the session's summary in Obsidian, "" where this machine has no such file."""
+    path = find_newest_path(ws, session, SUMMARY)
+    if path is None or not call.service.is_local:
+        return ""
+    try:
+        file = locate_file(call.service.root, session_view.FileTarget(path))
+    except NotFoundError:
+        return ""
+    return file.uri if is_in_vault(file.path) else ""
 
 
 def _read_summary(ws: Workspace, reference: str) -> str:
@@ -81,18 +143,36 @@ def _show_search(ws: Workspace, call: WebCall, *, agent: Agent = "all", q: str =
     return TemplateView("search.html", {"query": q, "hits": hits, "notes": found.notes, "names": names})
 
 
-def _show_file(ws: Workspace, call: WebCall, *, session: SessionId, kind: FileKind) -> TemplateView:
+def _show_file(
+    ws: Workspace, call: WebCall, *, session: SessionId, kind: FileKind, part: PartNumber = 1
+) -> TemplateView:
     file = session_view.load_session_file(ws, session, kind)
-    return TemplateView("file.html", {"file": file})
+    return _build_text_view(file.session, kind.capitalize(), file.path, file.text, part)
+
+
+def _show_turn(
+    ws: Workspace, call: WebCall, *, session: SessionId, number: TurnNumber, part: PartNumber = 1
+) -> TemplateView:
+    page = session_view.load_turn_page(ws, session, first=number, count=1)
+    if not page.turns:
+        raise NotFoundError(f"session {page.session.session_id} has no turn {number}")
+    (turn,) = page.turns
+    texts = [line for line in (f"{turn.name} {turn.input}".strip(), turn.text) if line]
+    texts[1:1] = [text for one in turn.parts for text in (one.label, one.as_text()) if text]
+    return _build_text_view(page.session, f"Turn {number}", f"said by {turn.role}", "\n\n".join(texts), part)
+
+
+def _build_text_view(session: SessionRow, title: str, origin: str, text: str, part: int) -> TemplateView:
+    """Return one part of a text as it stands: a whole transcript would make a page of megabytes."""
+    parts = max(1, -(-len(text) // PART_CHARACTERS))
+    shown = text[(part - 1) * PART_CHARACTERS : part * PART_CHARACTERS]
+    values = {"session": session, "title": title, "origin": origin, "text": shown, "part": part, "parts": parts}
+    return TemplateView("file.html", values)
 
 
 def _show_removal(ws: Workspace, call: WebCall, *, session: SessionId) -> TemplateView:
     row = session_view.load_session_view(ws, session).session
     return TemplateView("remove.html", {"session": row, "receipt": remove(ws, session, reason="", dry_run=True)})
-
-
-def _show_status(ws: Workspace, call: WebCall) -> TemplateView:
-    return TemplateView("status.html", {"status": read_status(ws)})
 
 
 def _remove(ws: Workspace, call: WebCall, *, session: SessionId, reason: str = "", sure: str = "") -> TemplateView:
@@ -104,9 +184,9 @@ def _remove(ws: Workspace, call: WebCall, *, session: SessionId, reason: str = "
 PAGES = (
     Page("/", _show_sessions),
     Page("/search", _show_search),
-    Page("/status", _show_status),
     Page("/sessions/{session}", _show_session),
     Page("/sessions/{session}/files/{kind}", _show_file),
+    Page("/sessions/{session}/turns/{number}", _show_turn),
     Page("/sessions/{session}/remove", _show_removal),
     Page("/sessions/{session}/remove", _remove, POST),
 )

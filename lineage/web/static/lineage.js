@@ -15,7 +15,7 @@ function element(name, text, properties = {}) {
 
 function title(hit) {
   if (hit.entry) {
-    return [hit.entry.book + " of " + hit.entry.scope, "/memory#e-" + encodeURIComponent(hit.entry.id)];
+    return [hit.entry.book + " of " + hit.entry.scope, "/entries/" + encodeURIComponent(hit.entry.id)];
   }
   return [hit.title || hit.session_id, "/sessions/" + encodeURIComponent(hit.session_token)];
 }
@@ -95,6 +95,20 @@ function narrow() {
 }
 
 if (filter) filter.addEventListener("input", after(PAUSE, narrow));
+
+for (const from of document.querySelectorAll("[data-copy]")) {
+  const button = element("button", "Copy", { className: "copy", type: "button" });
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(from.textContent);
+    button.textContent = "Copied";
+  });
+  from.after(button);
+}
+
+for (const button of document.querySelectorAll("[data-go]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => location.assign(button.dataset.go));
+}
 
 function items() {
   return [...document.querySelectorAll("[data-item]")].filter((one) => one.checkVisibility());

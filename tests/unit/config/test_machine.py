@@ -36,6 +36,8 @@ def test_settings_are_read() -> None:
     )
     assert settings(text) == ModelSettings("command", ("claude", "-p"), "", 5, 4000, 1000, 0, 7)
     assert settings('[model]\nprovider = "llm"\nname = "gpt-x"\n') == ModelSettings("llm", name="gpt-x")
+    text = '[model]\nprovider = "harness"\nname = "codex"\nmodel = "small"\n'
+    assert settings(text) == ModelSettings("harness", name="codex", model="small")
 
 
 def test_the_workspace_and_the_bucket_settings_are_read() -> None:
@@ -64,12 +66,14 @@ def test_a_command_as_text_is_split_like_in_a_shell() -> None:
         ('[model]\nprovder = "none"\n', "'model.provider'"),
         ('[model]\nprovider = "none"\ncalls_by_day = 1\n', "'model.calls_per_day'"),
         ('[model]\nprovider = "comand"\n', "'command'"),
-        ('[model]\nprovider = "zzz"\n', "none, command, llm"),
+        ('[model]\nprovider = "zzz"\n', "none, command, llm, harness"),
         ('[model]\ncommand = ["x"]\n', "none, command, llm"),
         ('[model]\nprovider = "command"\n', "ollama"),
         ('[model]\nprovider = "command"\ncommand = []\n', "ollama"),
         ('[model]\nprovider = "command"\ncommand = ""\n', "ollama"),
         ('[model]\nprovider = "llm"\n', "llm models"),
+        ('[model]\nprovider = "harness"\n', "claude-code"),
+        ('[model]\nprovider = "harness"\nname = "cursor"\n', "claude-code"),
         ("zzz = 1\n", "known: model"),
     ],
 )

@@ -146,8 +146,8 @@ def reason(found: Candidate, setting: CandidateContext = HERE, via: str = HEURIS
 @each(
     ("kind", "role", "scope", "pending"),
     [
-        ("preference", USER, "global", True),
-        ("decision", USER, "global", True),
+        ("preference", USER, "project/demo", False),
+        ("decision", USER, "project/demo", False),
         ("preference", ASSISTANT, "session/abcdefgh", False),
         ("decision", ASSISTANT, "project/demo", False),
         ("lesson", ASSISTANT, "project/demo", False),
@@ -163,6 +163,18 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
     assert (found.kind, found.scope, found.pending) == (kind, scope, pending)
     assert (found.source, found.is_user_stated) == (f"{role}_turn", role == USER)
     assert found.provenance == Provenance(via, "abcdefgh", "t-0123456789", role, "", PLAIN)
+
+
+def test_what_a_person_says_for_all_projects_waits_for_a_global_book() -> None:
+    found = admitted(replace(candidate(kind="preference"), is_general=True))
+    assert (found.scope, found.pending, found.is_user_stated) == ("global", True, True)
+    assert admitted(replace(candidate(role=ASSISTANT), is_general=True)).scope == "project/demo"
+
+
+def test_what_scores_low_waits_in_the_project_and_what_a_model_makes_of_a_wish_too() -> None:
+    assert admitted(replace(candidate(), waits=True)).pending
+    assert admitted(candidate(quote="ok, do as you like then"), via=MODEL).pending
+    assert not admitted(candidate(quote="ok, do as you like then", role=ASSISTANT), via=MODEL).pending
 
 
 def test_without_a_project_the_session_keeps_what_it_learned() -> None:

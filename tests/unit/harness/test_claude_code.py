@@ -1,8 +1,10 @@
 """Claude Code's transcripts: which records are turns, and what else a session's file says. (harnesses.md 1.7–1.9)"""
 
 import base64
+import inspect
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -738,11 +740,12 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
 
 def test_tool_input_at_the_edge_of_what_can_be_parsed_does_not_end_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
+    edge = sys.getrecursionlimit() - len(inspect.stack(0))
     lines = [
         json.dumps(make_assistant(make_call("Odd", x="DEEP"), uuid=f"u{depth}")).replace(
             '"DEEP"', "[" * depth + "]" * depth
         )
-        for depth in range(850, 1000, 3)
+        for depth in range(edge - 30, edge)
     ]
     path.write_text("\n".join(lines), encoding="utf-8")
     capture = read(path)

@@ -4,16 +4,18 @@ import json
 
 import pytest
 
-from lineage.harness.text import CONTEXT_CLOSING, CONTEXT_OPENING, format_omission, render_tool_input, strip_injections
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
+from lineage.harness.text import format_omission, render_tool_input, strip_injections
 from tests.support.parametrize import each
 
 BLOCKS = [
     "<system-reminder>\nBe brief.\n</system-reminder>",
     f"{CONTEXT_OPENING}\nEarlier sessions: …\n\n- one\n{CONTEXT_CLOSING}",
+    "&lt;lineage-context&gt;\nAs Gemini CLI puts it into a prompt.\n&lt;/lineage-context&gt;",
     "<ide_opened_file>The user opened a.py in the IDE.</ide_opened_file>",
     "<ide_selection>The user selected line 3 of a.py:\nx = 1</ide_selection>",
 ]
-each_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[1 : block.index(">")])
+each_block = pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[1:12])
 
 
 @each_block
@@ -32,7 +34,7 @@ def test_words_around_a_block_do_not_grow_together(block: str) -> None:
 
 @each_block
 def test_a_block_that_is_not_closed_stays(block: str) -> None:
-    opened = block[: block.rindex("<")].rstrip()
+    opened = block[: max(block.rfind("<"), block.rfind("&lt;/"))].rstrip()
     assert strip_injections(opened) == opened
 
 

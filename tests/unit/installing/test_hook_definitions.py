@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lineage import __version__
+from lineage.core.base.hook_protocol import ACTION, PROMPT, RECALL_KINDS
 from lineage.harness.hook_payload import parse_hook_payload
 from lineage.installing import hook_definitions
 from lineage.installing.commands import HookCommand, find_entries
@@ -22,6 +23,24 @@ BUILT = {
     "goose": hook_definitions.build_goose,
     "cursor": hook_definitions.build_cursor,
     "copilot": hook_definitions.build_copilot,
+}
+
+
+HOOKS_AT_A_PROMPT = {
+    "claude-code": ["UserPromptSubmit"],
+    "codex": ["UserPromptSubmit"],
+    "gemini": ["BeforeAgent"],
+    "qwen": ["UserPromptSubmit"],
+    "copilot": ["userPromptSubmitted"],
+}
+
+
+HOOKS_AT_AN_ACTION = {
+    "claude-code": ["PreToolUse", "PostToolUseFailure"],
+    "codex": ["PreToolUse", "PostToolUse"],
+    "gemini": ["AfterTool"],
+    "qwen": ["PostToolUse", "PostToolUseFailure"],
+    "copilot": ["preToolUse", "postToolUse"],
 }
 
 
@@ -45,7 +64,7 @@ def test_every_entry_is_known_as_ours(harness: str) -> None:
 def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
     name = {"goose": "event", "copilot": "hook_event_name"}.get(harness, "hook_event_name")
     ids = {"session_id": "s-1", "conversation_id": "s-1"}
-    for event in list_handlers(harness):
+    for event in list_handlers(harness).keys() - RECALL_KINDS.keys():
         heard = parse_hook_payload(harness, {name: event, **ids})
         assert heard is not None and heard.event != "other", event
 
@@ -55,6 +74,21 @@ def test_timeouts_have_the_harness_s_unit_and_keep_its_limit(harness: str) -> No
     least, most = (1, SECONDS[harness]) if harness in SECONDS else (1000, MILLISECONDS[harness])
     for handler in list_handlers(harness).values():
         assert least <= handler["timeoutSec" if harness == "copilot" else "timeout"] <= most
+
+
+@pytest.mark.parametrize("harness", [*HOOKS_AT_A_PROMPT, "goose", "cursor"])
+def test_every_harness_that_takes_an_answer_to_a_prompt_asks_for_one(harness: str) -> None:
+    events = [event for event in list_handlers(harness) if RECALL_KINDS.get(event) == PROMPT]
+    assert events == HOOKS_AT_A_PROMPT.get(harness, [])
+
+
+@pytest.mark.parametrize("harness", [*HOOKS_AT_AN_ACTION, "goose", "cursor"])
+def test_every_harness_that_takes_an_answer_at_an_action_asks_for_one_at_edits_and_commands(harness: str) -> None:
+    elements = BUILT[harness](make_command(harness))
+    events = [event for event in elements if RECALL_KINDS.get(event) == ACTION]
+    assert events == HOOKS_AT_AN_ACTION.get(harness, [])
+    if harness != "copilot":  # its hooks have no matchers
+        assert all(elements[event]["matcher"] not in ("", "*", ".*") for event in events)
 
 
 def test_codex_gives_a_session_end_exactly_three_seconds() -> None:

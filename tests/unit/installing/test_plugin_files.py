@@ -27,6 +27,8 @@ DRIVERS = {
         await tell("message.updated", { sessionID: "ses_1" });
         const ask = (sessionID) => hooks["experimental.chat.system.transform"]({ sessionID }, { system: [] });
         for (const sessionID of ["ses_1", "ses_1", "ses_2", undefined]) await ask(sessionID);
+        const parts = [{ id: "prt_1", type: "text", text: "Mend it." }, { id: "prt_2", type: "file" }];
+        for (const sessionID of ["ses_1", "ses_2"]) await hooks["chat.message"]({ sessionID }, { message: {}, parts });
         await tell("session.idle", { sessionID: "ses_2" });
         await tell("session.idle", { sessionID: "ses_1" });
         await hooks["experimental.session.compacting"]({ sessionID: "ses_2" }, { context: [] });
@@ -38,6 +40,7 @@ DRIVERS = {
         """,
         [
             ("session-start", "ses_1"),
+            ("other", "ses_1"),  # the prompt
             ("turn-end", "ses_1"),
             ("before-compaction", "ses_1"),
             ("compaction", "ses_1"),
@@ -87,6 +90,7 @@ DRIVERS = {
         """,
         [
             ("session-start", "pi-1"),
+            *[("other", "pi-1")] * 3,  # the prompts
             ("turn-end", "pi-1"),
             ("before-compaction", "pi-1"),
             ("other", "pi-1"),
@@ -108,12 +112,12 @@ DRIVERS = {
         await heard.session_start({ sessionId: "oc-1" }, context);
         await heard.before_compaction({ messageCount: 9 }, context);
         await heard.after_compaction({ messageCount: 3, sessionFile: "/home/ada/oc-1.jsonl" }, context);
-        await heard.before_prompt_build({ prompt: "Go on." }, context);
-        await heard.before_prompt_build({ prompt: "Go on." }, context);
+        for (const prompt of ["Mend it.", "Go on.", "Go on."]) await heard.before_prompt_build({ prompt }, context);
         await heard.session_end({ sessionId: "oc-1", reason: "daily", sessionFile: "/home/ada/oc-1.jsonl" }, context);
         """,
         [
             ("session-start", "oc-1"),
+            *[("other", "oc-1")] * 2,  # the prompts
             ("before-compaction", "oc-1"),
             ("compaction", "oc-1"),
             ("other", "oc-1"),
@@ -135,8 +139,10 @@ def test_a_plugin_rings_with_what_the_hook_understands(tmp_path: Path, case: str
         "before-compaction",
         "compaction",
         "session-end",
+        "prompt",
     }
-    assert {key for payload in heard for key in payload} <= hook_protocol.PAYLOAD_FIELDS
+    assert {key for payload in heard for key in payload} <= hook_protocol.PAYLOAD_FIELDS | {"prompt"}
+    assert {payload["prompt"] for payload in heard if payload["event"] == "prompt"} <= {"Mend it.", "Go on."}
     signals = [parse_hook_payload(harness, payload) for payload in heard]
     assert sorted((one.event, one.session_id) for one in signals if one) == sorted(expected)
     if harness == "pi":

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lineage.core.base.hook_protocol import RECALL_KINDS
 from lineage.installing import (
     LAYOUTS,
     HookCommand,
@@ -19,6 +20,7 @@ from lineage.installing import (
     read_status,
 )
 
+RECALL_EVENTS = {*RECALL_KINDS}
 TEMPLATE = Path(__file__).parents[3] / "workspace_template"
 
 
@@ -140,7 +142,8 @@ def enable_claude_plugin(machine: HostMachine) -> None:
 
 
 def enable_codex_plugin(machine: HostMachine) -> None:
-    write_json(machine.home / ".codex" / "config.toml", '[plugins."lineage@lineage"]\nenabled = true\n')
+    path = machine.home / ".codex" / "config.toml"
+    write_json(path, path.read_text() + '[plugins."lineage@lineage"]\nenabled = true\n')
 
 
 def install_gemini_extension(machine: HostMachine) -> None:
@@ -157,6 +160,30 @@ def test_a_plugin_beside_the_settings(machine: HostMachine, harness: str) -> Non
     PLUGINS[harness](machine)
     assert sorted(list_kinds(machine, harness)) == sorted(["duplicate", *before])
     assert "executable" in list_kinds(replace(machine, environment={"PATH": "/nowhere"}), harness)
+
+
+@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("left_out", [(), ("mcp",), ("skill",), ("recall",), ("mcp", "skill", "recall")])
+def test_what_is_left_out_is_known_and_nothing_is_amiss(
+    machine: HostMachine, harness: str, left_out: tuple[str, ...]
+) -> None:
+    command = replace(make_command(machine, harness), left_out=frozenset(left_out))
+    apply_changes(machine, plan_install(machine, command, read_record(machine)))
+    status = get_status(machine, harness)
+    assert (status.state, status.left_out) == ("installed", left_out)
+    layout = LAYOUTS[harness]
+    parts = [part for part, is_there in (("mcp", layout.server), ("skill", layout.has_skills)) if is_there]
+    assert list(status.parts) == [part for part in parts if part not in left_out]
+    if not {*status.events} & {"plugin", "stop"} and harness != "goose":
+        assert ("recall" in left_out) == (not RECALL_EVENTS & {*status.events})
+
+
+def test_a_part_that_somebody_took_out_is_outdated(machine: HostMachine) -> None:
+    install(machine, "claude-code")
+    (machine.home / ".claude" / "skills" / "lineage" / "SKILL.md").unlink()
+    assert list_kinds(machine, "claude-code") == ["outdated"]
+    install(machine, "claude-code")
+    assert list_kinds(machine, "claude-code") == []
 
 
 def test_a_plugin_that_is_off_does_not_count(machine: HostMachine) -> None:
@@ -222,7 +249,10 @@ def test_hooks_that_are_switched_off(machine: HostMachine, case: str) -> None:
 class TestTrust:
     """Codex runs nothing that its user has not approved, and notes the approval by place."""
 
-    EVENTS = ("session_start", "stop", "pre_compact", "post_compact", "session_end")
+    EVENTS = (
+        "session_start", "stop", "pre_compact", "post_compact", "session_end", "user_prompt_submit", "pre_tool_use",
+        "post_tool_use",
+    )  # fmt: skip
 
     def test_approved_hooks_need_nothing(self, machine: HostMachine) -> None:
         install(machine, "codex")
@@ -233,7 +263,10 @@ class TestTrust:
         install(machine, "codex")
         self.approve(machine, self.EVENTS[:2])
         (finding,) = get_status(machine, "codex").findings
-        assert (finding.kind, finding.what.rpartition(": ")[2]) == ("untrusted", "PreCompact, PostCompact, SessionEnd")
+        assert (finding.kind, finding.what.rpartition(": ")[2]) == (
+            "untrusted",
+            "PreCompact, PostCompact, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse",
+        )
         assert "/hooks" in finding.mend
 
     def test_an_approval_that_was_taken_back_is_none(self, machine: HostMachine) -> None:
@@ -252,4 +285,5 @@ class TestTrust:
     def approve(self, machine: HostMachine, events: tuple[str, ...], more: str = "") -> None:
         path = machine.home / ".codex" / "hooks.json"
         tables = [f'[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n{more}' for event in events]
-        write_json(path.with_name("config.toml"), "".join(tables))
+        config = path.with_name("config.toml")
+        write_json(config, config.read_text() + "".join(tables))

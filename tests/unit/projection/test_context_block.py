@@ -189,10 +189,10 @@ def test_a_section_is_never_larger_than_16_kib_whatever_the_budget() -> None:
 
 def test_a_long_item_leaves_room_for_those_after_it() -> None:
     block = build_context_block(
-        ContextItems(preferences=[MemoryItem("word " * 3000), MemoryItem("Prefers Go."), MemoryItem("Prefers tabs.")]),
+        ContextItems(rules=[MemoryItem("word " * 3000), MemoryItem("Prefers Go."), MemoryItem("Prefers tabs.")]),
         500,
     )
-    assert quotes(block)["## Preferences and decisions"][1:3] == ["> Prefers Go.", "> Prefers tabs."]
+    assert quotes(block)["## Rules and preferences"][1:3] == ["> Prefers Go.", "> Prefers tabs."]
 
 
 def test_those_of_the_lowest_rank_are_kept_where_they_stand() -> None:
@@ -206,13 +206,13 @@ def test_those_of_the_lowest_rank_are_kept_where_they_stand() -> None:
 def test_a_block_as_it_is_read() -> None:
     recalled = ContextItems(
         curated=[MemoryItem("# About me"), MemoryItem("I work in UTC.")],
-        preferences=[MemoryItem("Prefers Go.\nNot Python.", "[user-stated]", "preference, 2026-03-28")],
+        rules=[MemoryItem("Prefers Go.\nNot Python.", "[user-stated]", "preference, 2026-03-28")],
         recent=[MemoryItem("In demo, all went well.", label="2026-03-28", link="memory/x--summary.md")],
     )
     assert build_context_block(recalled, 2000).text == (
         f"{CONTEXT_OPENING}\n{PREAMBLE}\n\n"
         "## AGENT_MEMORY.md (authoritative)\n> # About me\n> I work in UTC.\n\n"
-        "## Preferences and decisions\n> - [user-stated] preference, 2026-03-28: Prefers Go.\n>   Not Python.\n\n"
+        "## Rules and preferences\n> - [user-stated] preference, 2026-03-28: Prefers Go.\n>   Not Python.\n\n"
         "## Recent sessions\n> - 2026-03-28: In demo, all went well. [[memory/x--summary.md]]\n"
         f"{CONTEXT_CLOSING}\n"
     )

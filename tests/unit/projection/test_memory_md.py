@@ -244,3 +244,10 @@ def test_forty_rows_of_a_section_are_shown_and_the_others_counted() -> None:
     )
     rows = [line for line in head if line.startswith("- ")]
     assert (len(rows), rows[0][:24], rows[-1]) == (41, "- [user-stated] Fact 0. ", "- … and 5 more, in `books/`")
+
+
+def test_of_rules_and_tasks_the_first_twelve_are_shown() -> None:
+    many = [item(f"Fact {n}.") for n in range(45)]
+    head = head_of(render_memory_md(build_ledger([]), MemoryHead((), many, many), max_bytes=262_144))
+    rows = [line for line in head if line.startswith("- ")]
+    assert (len(rows), rows[12]) == (26, "- … and 33 more, in `books/`")

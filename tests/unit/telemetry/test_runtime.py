@@ -62,6 +62,7 @@ def test_a_reset_sets_counters_to_zero_and_keeps_what_is_needed_to_go_on(path: P
     telemetry.count_access("a", NOW)
     telemetry.count_drops(day, {"question": 2})
     telemetry.count_embeddings(day, {"embedded": 3})
+    telemetry.count_recall(day, {"given": 2, "tokens": 50})
     for called in ("2026-11-20", day):
         telemetry.begin_call(called, "sentence", tokens=5, max_calls=9, max_tokens=99)
         telemetry.record_skipped_call(called, "sentence", "limit")
@@ -70,7 +71,9 @@ def test_a_reset_sets_counters_to_zero_and_keeps_what_is_needed_to_go_on(path: P
     seen = SeenSession("codex", "default", "s-1", "token", None, None, "Stop", NOW, None)
     telemetry.record_event(seen)
     wanted = {"captures": 1, "turns": 4, "redactions": 1, "shown": 1, "question": 2, "embedded": 3}
+    wanted |= {"recalled, given": 2, "recalled, tokens": 50}
     assert telemetry.reset(day) == wanted
+    assert set(telemetry.read_recall_counts().values()) == {0}
     assert (telemetry.read_counters(), telemetry.read_drop_counts(), telemetry.read_embedding_counts()) == (
         ZERO,
         {},

@@ -58,9 +58,11 @@ def test_lines_run_from_left_to_right() -> None:
 @given(st.lists(st.integers(0, 10_000), min_size=30, max_size=30))
 def test_a_bar_is_as_tall_as_its_day(counts: list[int]) -> None:
     days = [(f"2026-03-{number:02d}", count) for number, count in enumerate(counts, 1)]
-    picture = charts.build_activity(days)
+    picture = charts.build_activity(days, {"agent": "a b"})
     assert len(picture.bars) == 30
     assert all(bar.y + bar.height == picture.height and bar.height >= 3 for bar in picture.bars)
-    assert [bar.is_empty for bar in picture.bars] == [count == 0 for count in counts]
+    assert [bar.href for bar in picture.bars] == [
+        f"/?agent=a+b&since={day}&until={day}" if count else "" for day, count in days
+    ]
     tallest = max(bar.height for bar in picture.bars)
     assert not any(counts) or picture.bars[counts.index(max(counts))].height == tallest

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.core.base.context_blocks import ContextFile
 from lineage.core.base.naming import memory_md_path
 from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.pipeline.maintenance.reindex import reindex
@@ -58,7 +59,7 @@ def checkpoint(token: str) -> Checkpoint:
 def test_nothing_of_it_is_left_on_this_machine_and_nothing_of_the_workspace_is_touched(tmp_path: Path) -> None:
     with machines(tmp_path) as (one, two):
         token = two.index.list_sessions(None, reference="gone")[0].session_token
-        two.documents.context_cache.put("default", "/home/ada/demo", f"{SECRET} sleeps in the lair.")
+        two.documents.context_cache.put("default", "~/demo", ContextFile("~/demo", (), f"{SECRET} sleeps in the lair."))
         two.documents.checkpoints.put(checkpoint(token))
         two.telemetry.count_access(token, NOW)
         two.telemetry.count_access(two.index.list_sessions(None, reference="kept")[0].session_token, NOW)
@@ -117,7 +118,7 @@ def test_who_was_at_work_when_it_was_removed_shows_it_no_more(tmp_path: Path) ->
 
 def test_where_nothing_of_it_is_held_nothing_is_done(tmp_path: Path) -> None:
     with machines(tmp_path) as (one, two):
-        two.documents.context_cache.put("default", "/home/ada/demo", "The reader splits on newline.")
+        two.documents.context_cache.put("default", "~/demo", ContextFile("~/demo", (), "The reader splits on newline."))
         end_session(one, "another")
         remove(one, "another", reason="asked for")
         assert drop_removed_sessions(two, one.documents.tombstones.list_tokens()) == 0

@@ -18,8 +18,9 @@ function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
+// Rings, and waits for what lineage has to tell: at most four seconds, and empty where there is nothing.
 function ask(payload) {
+  if (payload.event !== "session-start" && COMMAND.includes("--no-recall")) return Promise.resolve("");
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
@@ -69,6 +70,13 @@ export default {
     // The block is part of every request of a session, the same in each, until a compaction.
     const blocks = new Map();
     const compacted = new Set();
+    // What memory holds about a prompt, which may be built more than once.
+    const recalled = new Map();
+    function recall(asked) {
+      const last = recalled.get(asked.session_id);
+      if (last?.prompt !== asked.prompt) recalled.set(asked.session_id, { prompt: asked.prompt, text: ask(asked) });
+      return recalled.get(asked.session_id).text;
+    }
     const forget = async (event, ctx) => {
       const id = event?.sessionId ?? ctx?.sessionId;
       blocks.delete(id);
@@ -79,8 +87,10 @@ export default {
       const start = payload("session-start", event, ctx);
       start.reason = compacted.has(start.session_id) ? "compact" : null;
       if (!blocks.has(start.session_id)) blocks.set(start.session_id, ask(start));
-      const block = await blocks.get(start.session_id);
-      return block ? { appendSystemContext: block } : undefined;
+      const prompt = event?.currentUserMessage ?? event?.prompt ?? null;
+      const text = recall({ ...payload("prompt", event, ctx), prompt });
+      const told = { appendSystemContext: await blocks.get(start.session_id), prependContext: await text };
+      return Object.fromEntries(Object.entries(told).filter(([, value]) => value));
     });
     for (const [name, called] of Object.entries(EVENTS))
       api.on(name, async (event, ctx) => ring(payload(called, event, ctx)), { timeoutMs: 1000 });

@@ -17,13 +17,17 @@ const V2 = {
   "session.execution.interrupted": "turn-end",
 };
 
+// The tools that edit and run: what memory holds about their files and commands is told once.
+const ACTIONS = new Set(["bash", "edit", "write", "multiedit", "patch", "apply_patch"]);
+
 // Rings and forgets: nothing here waits, and nothing that goes wrong reaches OpenCode.
 function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
+// Rings, and waits for what lineage has to tell: at most four seconds, and empty where there is nothing.
 function ask(payload) {
+  if (payload.event !== "session-start" && COMMAND.includes("--no-recall")) return Promise.resolve("");
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
@@ -106,6 +110,23 @@ async function server({ directory, worktree }) {
         compacted.add(event.properties?.sessionID);
       }
       here.heard(event, event.properties ?? {}, V1, { directory, worktree });
+    },
+    // What memory holds about a prompt becomes a part of it, behind the others: ids are in their order.
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      if (!sessionID || here.isChild(sessionID)) return;
+      const typed = parts.filter((part) => part.type === "text" && !part.synthetic);
+      const prompt = typed.map((part) => part.text).join("\n");
+      const text = prompt && (await ask({ event: "prompt", session_id: sessionID, directory, worktree, prompt }));
+      const id = `${parts.at(-1)?.id}0`;
+      if (text) parts.push({ id, sessionID, messageID: message.id, type: "text", text, synthetic: true });
+    },
+    // What memory holds about an edit, a command or its failure stands behind the tool's own words.
+    "tool.execute.after": async ({ tool, sessionID, args }, output) => {
+      if (!ACTIONS.has(tool) || !sessionID || here.isChild(sessionID)) return;
+      const error = output.metadata?.exit ? String(output.output) : null;
+      const action = { event: "action", session_id: sessionID, directory, worktree, tool_input: args, error };
+      const text = await ask(action);
+      if (text && typeof output.output === "string") output.output += `\n\n${text}`;
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
       const text = sessionID && !here.isChild(sessionID) && (await block(sessionID));

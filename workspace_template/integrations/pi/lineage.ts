@@ -12,13 +12,17 @@ const EVENTS = {
   session_shutdown: "session-end",
 };
 
+// The tools that edit and run: what memory holds about their files and commands is told once.
+const ACTIONS = new Set(["bash", "powershell", "edit", "write"]);
+
 // Rings and forgets: nothing here waits, and nothing that goes wrong reaches pi.
 function ring(payload) {
   start(payload, "ignore");
 }
 
-// Rings, and waits for the block of context that lineage prints: at most four seconds, and empty where there is none.
+// Rings, and waits for what lineage has to tell: at most four seconds, and empty where there is nothing.
 function ask(payload) {
+  if (payload.event !== "session-start" && COMMAND.includes("--no-recall")) return Promise.resolve("");
   return new Promise((resolve) => {
     const child = start(payload, "pipe");
     if (!child) return resolve("");
@@ -62,7 +66,8 @@ function session(ctx) {
 }
 
 export default function (pi) {
-  // A session is told once, with its first prompt, and again after a compaction; a resumed one has it in its history.
+  // The block comes once, with the first prompt, and again after a compaction; a resumed session has it in its history.
+  // What memory holds about a prompt comes with each.
   let told = false;
   let reason = null;
   pi.on("session_start", async (event) => {
@@ -72,11 +77,19 @@ export default function (pi) {
     told = false;
     reason = "compact";
   });
-  pi.on("before_agent_start", async (_event, ctx) => {
-    if (told) return;
+  pi.on("before_agent_start", async (event, ctx) => {
+    const asked = [ask({ event: "prompt", prompt: event?.prompt ?? null, ...session(ctx) })];
+    if (!told) asked.unshift(ask({ event: "session-start", reason, ...session(ctx) }));
     told = true;
-    const content = await ask({ event: "session-start", reason, ...session(ctx) });
+    const content = (await Promise.all(asked)).filter(Boolean).join("\n\n");
     if (content) return { message: { customType: "lineage", content, display: false } };
+  });
+  // What memory holds about an edit, a command or its failure stands behind the tool's own words.
+  pi.on("tool_result", async (event, ctx) => {
+    if (!ACTIONS.has(event.toolName)) return;
+    const error = event.isError ? event.content.map((part) => part.text ?? "").join("\n") : null;
+    const text = await ask({ event: "action", tool_input: event.input, error, ...session(ctx) });
+    if (text) return { content: [...event.content, { type: "text", text }] };
   });
   for (const [name, called] of Object.entries(EVENTS)) {
     pi.on(name, async (event, ctx) => {

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
+from lineage.core.base.note_paths import find_block, replace_block
 from lineage.core.books.book import new_book, parse_book, serialize_book
 from lineage.core.books.merge import merge_books
 from lineage.core.format.body import hash_body
@@ -29,6 +30,7 @@ from lineage.core.format.documents import (
 from lineage.core.format.manifest import render_manifest_body
 from lineage.errors import FormatError
 from lineage.pipeline.transfer.file_kinds import FileKind, classify_file
+from lineage.workspace.book_folders import CLAIM_NOTE
 
 _WRITE_ID = 32
 
@@ -65,6 +67,13 @@ def merge_versions(key: str, base: bytes | None, here: bytes | None, there: byte
         return MergedFile(min((there, here), key=lambda data: parse_document_as(Claim, data, key).stem))
     if kind is FileKind.TOMBSTONE:
         return MergedFile(_merge_tombstone(key, here, there))
+    if key.endswith(f"/{CLAIM_NOTE}"):  # of two claims of a folder one wins
+        return MergedFile(there)
+    block = find_block(there)
+    if block is not None and find_block(here) is not None:  # each side renders it again: a person's text is merged
+        text = block.decode("utf-8", "replace")
+        base, here = (replace_block(data, text) or data if data else data for data in (base, here))
+        assert here is not None
     return _merge_note(base, here, there)
 
 
@@ -105,6 +114,8 @@ def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
 
 
 def _merge_note(base: bytes | None, here: bytes, there: bytes) -> MergedFile:
+    if here == there:
+        return MergedFile(there)
     try:
         texts = [data.decode("utf-8") for data in (base, here, there) if data is not None]
     except UnicodeDecodeError:
@@ -188,6 +199,8 @@ def _merge_links(base: Manifest | None, older: Manifest, newer: Manifest) -> Man
         captures=captures,
         compactions=compactions,
         sub_agents=merge_links(lambda m: m.sub_agents),
+        previous=merge_links(lambda m: m.previous)[-1:],
+        related=merge_links(lambda m: m.related),
         transcript_path=naming.artifact_path(captures[-1], naming.TRANSCRIPT) if captures else None,
         summary_path=naming.artifact_path(captures[-1], naming.SUMMARY) if captures else None,
         compaction_path=naming.artifact_path(compactions[-1], naming.COMPACTION) if compactions else None,

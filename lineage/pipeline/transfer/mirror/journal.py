@@ -1,4 +1,4 @@
-"""The journal of a mirror: the last synced state, recorded file by file, from which an interrupted round continues.
+"""The journal of a mirror: the last synced state, recorded file by file: an interrupted round continues from it.
 
 It lies on this machine only. Without it, both sides are compared anew, and a note deleted by hand on one of them comes
 back. For files that are merged it keeps the text of the common ancestor.

@@ -11,6 +11,7 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, PENDING, session_scope
 from lineage.core.transfer.archive_paths import ARCHIVE, find_month
 from lineage.pipeline.transfer.file_kinds import FileKind, classify_file, is_memory_md, sort_for_copying
+from lineage.workspace.book_folders import CLAIM_NOTE
 
 _OWN_BOOKS = (f"{BOOKS}{session_scope('')}", f"{BOOKS}{PENDING}/{session_scope('')}")
 
@@ -39,7 +40,7 @@ class MirrorAction(Enum):
 
 
 class MirrorStep(NamedTuple):
-    """A step for one file. `to_here` says which side is written, if it is one."""
+    """A step for one file. `to_here` is the written side, if it is one."""
 
     key: str
     action: MirrorAction
@@ -49,12 +50,12 @@ class MirrorStep(NamedTuple):
 def is_mirrored(key: str) -> bool:
     """Return whether a file goes to the other side.
 
-    False for MEMORY.md and the archive, which each side makes itself, and for a sync client's copies.
+    False for MEMORY.md and the archive: each side makes its own, and for a sync client's copies.
 
     >>> [is_mirrored(key) for key in ("Plans.md", "MEMORY.md", "books/global/note 2.md", "archive/2026-01/2026-01.md")]
     [True, False, False, False]
     """
-    if key.startswith((naming.MEMORY, BOOKS)):
+    if key.startswith((naming.MEMORY, BOOKS)) and not key.endswith(f"/{CLAIM_NOTE}"):
         return classify_file(key) is not FileKind.NOTE
     return not is_memory_md(key) and find_month(key) is None
 

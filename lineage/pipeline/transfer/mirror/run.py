@@ -112,10 +112,8 @@ def _check_loss(
         # A removal is no loss, however many files go with it.
         lost = sum(find_owner_tokens(key).isdisjoint(removed) for key in synced.keys() - side.keys())
         if not confirmed and lost * 2 > len(synced):
-            raise SuddenLoss(
-                f"{lost} of {len(synced)} files that were in step are gone from {name}",
-                hint="if they are meant to be gone: `--yes`; else bring them back first",
-            )
+            hint = "if they are meant to be gone: `--yes`; else bring them back first"
+            raise SuddenLoss(f"{lost} of {len(synced)} files that were in step are gone from {name}", hint=hint)
 
 
 def parse_removed_tokens(keys: Iterable[str]) -> frozenset[str]:

@@ -148,4 +148,5 @@ def test_importing_it_costs_no_more_than_json() -> None:
         "lineage.core",
         "lineage.core.base",
         "lineage.core.base.hook_output",
+        "lineage.core.base.scan_json",
     }

@@ -46,7 +46,7 @@ def read(data: bytes | str) -> Book:
 lines = st.sampled_from(
     [
         render_entry(entry()),
-        render_entry(entry("Another.", tags=("a",))),
+        render_entry(entry("Another.", tags=("a",), about=("file:-->.py",))),
         render_entry(entry()).split("\n")[0] + "\n",
         f"<!-- lineage:end {entry().id} -->\n",
         render_tombstone(entry().id),
@@ -203,6 +203,7 @@ OPENING, TITLE, _, TEXT, END, _ = (line + "\n" for line in render_entry(entry())
         (OPENING.replace("{", "", 1) + TEXT + END, 0, 1, "line 1: a damaged marker"),
         (OPENING.replace(AT, "yesterday") + TEXT + END, 0, 1, "line 1: a damaged marker"),
         (OPENING.replace('"tags": []', '"tags": 1') + TEXT + END, 0, 1, "line 1: a damaged marker"),
+        (OPENING.replace('"tags"', '"about": "src/app.py", "tags"') + TEXT + END, 0, 1, "line 1: a damaged marker"),
         (OPENING.replace('"at"', '"id": "0", "at"') + TEXT + END, 0, 1, "line 1: a damaged marker"),
         (OPENING.replace('"at"', '"tags": ["mine"], "at"') + TEXT + END, 0, 1, "line 1: a damaged marker"),
         (OPENING + TEXT + END.replace(entry().id, "0" * 16) + "more\n", 1, 1, "its end is missing before"),

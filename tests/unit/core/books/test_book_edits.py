@@ -110,6 +110,18 @@ def test_what_waited_is_confirmed() -> None:
     assert (book.entries[1].source, book.entries[1].trust, book.entries[1].updated) == (CONFIRMED, USER_STATED, LATER)
 
 
+def test_what_a_newer_one_supersedes_loses_no_word_on_its_way() -> None:
+    waiting = entry("Two.", source=ASSISTANT_TURN)
+    newer = entry("Three.")._replace(supersedes=(waiting.id,))
+    edited = changes.edit(book_of(waiting), waiting.id, "Four.", LATER)
+    left, book = changes.confirm(edited, book_of(newer), waiting.id, LATER)
+    assert (said(left), said(book)) == ([], ["Three.", "Four."])
+    assert changes.confirm(edited, book, waiting.id, LATER) == (left, book)  # a crash left it in both
+    named = entry("Three.", scope="session/x")._replace(supersedes=(entry("Two.", scope="session/x").id,))
+    here, there = changes.demote(book_of(entry("Two.")), book_of(named, scope="session/x"), entry("Two.").id, LATER)
+    assert (said(here), said(there)) == ([], ["Three.", "Two."])
+
+
 def test_what_was_demoted_does_not_return() -> None:
     book, other = changes.demote(book_of(entry()), new_book("session/x", "note"), entry().id, LATER)
     assert (said(book), said(other)) == ([], ["One."])
@@ -257,6 +269,11 @@ def test_what_one_side_forgot_stays_forgotten_and_new_words_of_the_other_stay() 
         assert (said(book), book.forgotten_ids) == (["Two."], {entry("One.").id})
         assert "New words." in "".join(one.text for one in book.handwritten_entries)
         assert "One." not in "".join(one.text for one in book.handwritten_entries)
+
+
+def test_what_both_sides_bind_an_entry_to_is_kept() -> None:
+    ours, theirs = (by_hand(BASE, '"supersedes": []', f'"supersedes": [], "about": ["file:{one}.py"]') for one in "ab")
+    assert merge_books(BASE, ours, theirs).entries[0].about == ("file:b.py", "file:a.py")
 
 
 def test_a_marker_that_a_human_changed_is_none_once_its_entry_is_forgotten() -> None:

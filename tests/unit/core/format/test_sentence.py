@@ -49,6 +49,7 @@ SETTINGS = draw_named_tuples(
     session_id=PROSE.filter(str.strip),
     project=st.none() | NAMES,
 )
+SETTING = SentenceContext("codex", "s-1", "/home/ada/demo")
 ENDINGS = st.sampled_from(["ended", "was compacted"])
 SENTENCE_END = re.compile(r"[.!?]['\"”’»)\]]*\s+['\"“‘«(\[]*[A-ZА-ЯÀ-ÖØ-Þ]|[。！？]")
 
@@ -82,7 +83,7 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
         ),
         (
             Digest(turns=10_000, requests=("Why?",), asks=("Why?",), replies=1, commands=("ls",) * 9_000),
-            "In demo, “Why” → ran 9000 commands, and the codex session ended after 10000 turns.",
+            "In demo, “Why?” → ran 9000 commands, and the codex session ended after 10000 turns.",
         ),
         (
             Digest(turns=1, requests=("<script>", "Why?"), edited_files=("src/a.py", "b.py", "c.py", "d.py")),
@@ -90,22 +91,73 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
         ),
         (
             Digest(turns=4, asks=("Why is the last row lost?", "Fix it."), outcomes=("Fixed rows: it keeps it.",)),
-            "In demo, “Why is the last row lost… Fix it” → “Fixed rows, it keeps it”.",
+            "In demo, “Why is the last row lost?” → “Fixed rows: it keeps it”.",
         ),
         (
             Digest(turns=4, asks=("Fix it.",), outcomes=("Fixed rows. Done",)),
             "In demo, “Fix it” → “Fixed rows – Done”, and the codex session ended after 4 turns.",
         ),
         (
-            Digest(turns=4, asks=("hi, " + "a b c d e f " * 3 + "so that every importer keeps <b>rows</b> of tables",)),
-            "In demo, “that every importer keeps b rows /b of tables” → no answer, and the codex session ended after"
-            " 4 turns.",
+            Digest(turns=4, asks=("hi, keep <b>rows</b> of importers",)),
+            "In demo, “keep b rows /b of importers” → no answer, and the codex session ended after 4 turns.",
         ),
     ],
-    ids=["empty", "long", "no words", "outcome", "short", "best words"],
+    ids=["empty", "long", "no words", "outcome", "short", "markup"],
 )  # fmt: skip
 def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
     assert build_fallback(digest, SentenceContext("codex", "s-1", "/home/ada/demo")) == sentence
+
+
+@each(
+    ("said", "quoted"),
+    [
+        ("Can you please make the title blue?", "make the title blue"),
+        ("Great! I've successfully moved the docs into one folder.", "moved the docs into one folder"),
+        ("I would like to know who calls it: the hook or the worker?", "know who calls it: the hook or the worker"),
+        ("Is the row lost?", "Is the row lost?"),
+        ("Read @C:\\Users\\ada\\work\\docs\\plan.md and /home/ada/a/b/rows.py, then https://www.x.org/a?b=1 here",
+         "Read …/plan.md and …/rows.py, then x.org here"),
+        ("key:: value of std::move", "key : value of std::move"),
+    ],
+)  # fmt: skip
+def test_a_quotation_begins_with_what_is_said_and_shortens_paths_and_links(said: str, quoted: str) -> None:
+    assert build_fallback(Digest(asks=(said,)), SETTING).startswith(f"In demo, “{quoted}” →")
+
+
+FIXED = "Fixed the importer, which keeps every row of the table that was exported from the old system last year"
+
+
+@each(
+    ("said", "quoted"),
+    [
+        ("fix the reader of all the rows because the importer drops what stands behind the last line of the table that"
+         " was exported from the old system last year", "fix the reader of all the rows"),
+        ("the reader of all tables (of the old system and the new one, of the test and of the two clones of it) loses"
+         " one row at the end of each month in winter",
+         "the reader of all tables (of the old system and the new one, of the test and of the two clones of it)"),
+        ("when the table is read again by the importer, the rows of the last year are lost so that the reader has to"
+         " ask for all of the others once more",
+         "when the table is read again by the importer, the rows of the last year are lost"),
+        ("drop the rows of the last year and the rows of the year before it from every table, but only those that"
+         " nobody has read for more than two months",
+         "drop the rows of the last year and the rows of the year before it from every table"),
+    ],
+)  # fmt: skip
+def test_what_is_too_long_is_cut_where_a_clause_ends(said: str, quoted: str) -> None:
+    told = build_fallback(Digest(asks=(said,), outcomes=(f"{FIXED}.",)), SETTING)
+    assert told == f"In demo, “{quoted}…” → “{FIXED}”."
+
+
+def test_what_is_best_stays_whole_before_others_are_quoted() -> None:
+    asks = (
+        "find out why and fix it, with a test",
+        "use the csv module instead of splitting by hand",
+        "our importer drops all of the rows of some tables",
+    )
+    told = build_fallback(Digest(asks=asks, outcomes=(FIXED, "Moved it.")), SETTING)
+    assert told == f"In demo, “{asks[0]}”, “{asks[1]}” → “{FIXED}”."
+    few = build_fallback(Digest(asks=asks, outcomes=("Mended the reader of rows",)), SETTING)
+    assert few == f"In demo, “{asks[0]}”, “{asks[1]}”, “{asks[2]}” → “Mended the reader of rows”."
 
 
 @given(PROSE.filter(lambda text: len(text) > 3))

@@ -17,6 +17,8 @@ from lineage.core.format.synopsis import (
     Synopsis,
     build_synopsis,
     build_title,
+    list_said,
+    read_weights,
 )
 from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, TurnText
@@ -98,6 +100,15 @@ def test_a_request_that_is_said_again_and_a_result_are_told_once() -> None:
 def test_the_goal_of_a_plan_is_asked_for_by_whoever_had_it_carried_out() -> None:
     plan = TurnText(1, SYSTEM, "Implement the following plan:\n\n# Read quoted commas\n\nAdd a reader for them.")
     assert build_synopsis([plan, TurnText(2, USER, "commit")]).asks == ("Read quoted commas", "Add a reader for them.")
+
+
+def test_the_packaged_weights_are_those_of_the_features() -> None:
+    found = list_said(
+        [TurnText(1, USER, "rename the parser"), TurnText(2, ASSISTANT, "Renamed the parser in 4 files.")],
+        {"ask": {}, "outcome": {}},
+    )
+    for kind, said in zip(("ask", "outcome"), found, strict=True):
+        assert {"bias", *said[0].features} == read_weights()[kind].keys()
 
 
 def test_what_has_a_fault_is_no_outcome() -> None:

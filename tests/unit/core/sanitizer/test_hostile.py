@@ -102,6 +102,7 @@ def count_work(text: str) -> tuple[float, float]:
     return work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", MIXTURES.values(), ids=MIXTURES)
 def test_the_readings_of_a_mixture_cost_no_more_than_a_few_times_the_text(unit: str) -> None:
     """Fails without the limit on work, without the one on names that stand too close, and with eight rounds of it."""

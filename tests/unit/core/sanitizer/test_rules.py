@@ -151,10 +151,10 @@ def test_an_example_is_found_wherever_it_stands(rule: Rule) -> None:
 
 @pytest.mark.slow
 @each_credential
-@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
-def test_an_example_is_found_in_escaped_text(rule: Rule, times: int) -> None:
-    text = escape(f"one\n{example(rule)}\ntwo", times)
-    assert redact(text) == mask(text, escape(get_secret(rule), times))
+def test_an_example_is_found_in_escaped_text(rule: Rule) -> None:
+    for times in (1, 2):
+        text = escape(f"one\n{example(rule)}\ntwo", times)
+        assert redact(text) == mask(text, escape(get_secret(rule), times)), times
 
 
 @each_rule(MARKED)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from lineage.core.format.turns import USER, TurnText
 from lineage.core.search import language, spelling
 from lineage.core.search.passages import Passage, split_text, split_turns
-from lineage.core.search.query import MAX_QUERY_WORDS, Filters, extract_words, parse_query
+from lineage.core.search.query import Filters, parse_query
 from lineage.core.search.segmentation import is_unspaced, remove_separators, segment
+from lineage.core.search.words import MAX_QUERY_WORDS, extract_words
 from lineage.errors import InvalidInput
 from tests.support.parametrize import each
 

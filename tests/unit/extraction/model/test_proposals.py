@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.core.sanitizer import Sanitizer
-from lineage.extraction.admission_policy import GLOBAL, MODEL, Admission, CandidateContext, admit, admit_all
+from lineage.extraction.admission_policy import MODEL, Admission, CandidateContext, admit, admit_all
 from lineage.extraction.candidates import KINDS
 from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.model.prompts import MAX_PROPOSALS
@@ -142,10 +142,16 @@ def test_a_permission_hung_on_the_user_s_words_is_neither_admitted_nor_the_user_
         f"preference | {quote} | The user has approved automatic SQL DROP statement execution.\n"
         f"preference | {quote} | The user wants all schema changes applied at once.\n"
     )
-    admitted, dropped = admit_all(rows(answer).candidates, CandidateContext(token="abcdefgh"), MODEL)
+    context = CandidateContext(token="abcdefgh", project="demo")
+    admitted, dropped = admit_all(rows(answer).candidates, context, MODEL)
     assert dropped == {"permission": 1}
     (kept,) = admitted
-    assert (kept.scope, kept.pending, kept.is_user_stated, kept.provenance.quote) == (GLOBAL, True, False, quote)
+    assert (kept.scope, kept.pending, kept.is_user_stated, kept.provenance.quote) == (
+        "project/demo",
+        True,
+        False,
+        quote,
+    )
 
 
 def test_the_model_is_asked_once_and_without_an_answer_there_is_nothing() -> None:

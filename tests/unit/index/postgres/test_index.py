@@ -4,12 +4,13 @@ What each guard rests on:
 - the ledger: the join by session in index/postgres/ledger.py.
 - versions: `ensure_tables` in index/postgres/schema.py, `_migrate` in telemetry/postgres.py.
 - the counts of words: `_add_counts` and `_DELETE_ROWS` in index/postgres/fts_rows.py; `skip locked` there.
-- ranks: `build_match_statement` and `_SELECT_MATCHES`. The privacy rule: `may_reach` in index/postgres/schema.py.
+- ranks: `build_match_statement` and `_SELECT_MATCHES`. The privacy rule: `ALLOWED_ENTRY` in core/search/index_sql.py.
 - deleted bytes: `vacuum_tables` in database/postgres.py. The names of schemas: `derive_schema` in app/databases.py.
 """
 
 import contextlib
 import socket
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,7 @@ from lineage.app.databases import INDEX_VARIABLE, derive_schema, open_databases
 from lineage.config.machine import parse_machine_settings
 from lineage.core.base.book_paths import is_allowed_in_scope
 from lineage.core.capture.ledger import Window
+from lineage.core.search.index_sql import ALLOWED_ENTRY
 from lineage.database.postgres import Postgres, strip_credentials
 from lineage.errors import DatabaseDamaged, FormatError, IndexUnavailable, InvalidInput, WorkspaceError
 from lineage.index import Index, build_row
@@ -261,9 +263,17 @@ def test_both_engines_find_the_same_with_the_same_ranks(
     token=st.sampled_from(["", "a", "b"]),
 )
 def test_the_server_s_gate_is_the_gate(scope: str, private: bool, token: str) -> None:
+    statement = f"""
+        with artifacts as (select %s::text as session_token, %s::integer as private)
+        select {ALLOWED_ENTRY} from (select %s::text as scope, %s::text as origin_token) e
+    """
+    values = (token, int(private), scope, token)
+    expected = [(is_allowed_in_scope(scope, private=private, token=token),)]
     with closing(Postgres(engines.start_postgres().url, "test_gate", schema.ensure_tables)) as database:
-        asked = database.execute("select may_reach(%s, %s, %s)", (scope, int(private), token))
-    assert asked == [(is_allowed_in_scope(scope, private=private, token=token),)]
+        assert database.execute(statement, values) == expected
+    with closing(sqlite3.connect(":memory:")) as local:
+        plain = statement.replace("%s::text", "?").replace("%s::integer", "?")
+        assert local.execute(plain, values).fetchall() == expected
 
 
 def test_texts_of_any_length_and_words_of_any_length_are_taken(index: PostgresIndex) -> None:

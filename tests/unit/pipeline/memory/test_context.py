@@ -58,6 +58,13 @@ def capture(ws: Workspace, session: str = "s-1", *, hour: int = 10, **payload: A
     return outcome.manifest_path
 
 
+def check(command: str, name: str = "", *, is_error: bool = False, hour: int = 9) -> list[dict[str, Any]]:
+    """A transcript in which a command ends well, or with an error."""
+    asked, told = make_turns(f"Mend the reader of {name}.", "Done.", start=f"2026-11-20T{hour:02d}:00")
+    call = {"role": "assistant", "name": "Bash", "input": {"command": command}, "at": asked["at"]}
+    return [asked, call, {"role": "tool", "name": "Bash", "text": "ok", "error": is_error, "at": asked["at"]}, told]
+
+
 def bury(ws: Workspace, session: str) -> None:
     """A tombstone alone, as a sync brings it."""
     ws.documents.tombstones.put(
@@ -73,7 +80,7 @@ def bury(ws: Workspace, session: str) -> None:
 
 
 def test_every_section_in_its_order(ws: Workspace) -> None:
-    capture(ws, "s-1", hour=9)
+    capture(ws, "s-1", hour=9, transcript=check("make test", "s-1"))
     capture(ws, "s-2", hour=10)
     edit_by_hand(ws, "AGENT_MEMORY.md", "# Memory\n\nI work in UTC.\n")
     write_entry(ws, "global", "preference", "Prefers Go over Python.")
@@ -88,10 +95,10 @@ def test_every_section_in_its_order(ws: Workspace) -> None:
     text = told(ws, session="now")
     headings = [line for line in text.split("\n") if line.startswith("## ")]
     assert headings == [
-        "## AGENT_MEMORY.md (authoritative)", "## Preferences and decisions", "## This project", LAST,
-        "## Decisions that may matter", "## Lessons that may matter", "## Findings and notes of this session",
-        "## Open tasks", "## Notes of today and yesterday", "## A session that had not ended, its last messages",
-        RECENT,
+        "## AGENT_MEMORY.md (authoritative)", "## Rules and preferences", LAST, RECENT, "## Decisions that may matter",
+        "## Lessons that may matter", "## This project", "## Commands that passed most",
+        "## Findings and notes of this session", "## Open tasks", "## Notes of today and yesterday",
+        "## A session that had not ended, its last messages",
     ]  # fmt: skip
     for line in (
         "> I work in UTC.",
@@ -104,11 +111,12 @@ def test_every_section_in_its_order(ws: Workspace) -> None:
         "> - [user-stated] 2026-11-21: The build is red.",
         "> - [user-stated] 2026-11-20: Began with the reader.",
         "> - user: Mend the writer.",
+        "> `make test` ×1",
     ):
         assert line in text.split("\n")
     assert text.index("The build is red.") < text.index("Began with the reader.")
     assert "“Mend the reader of s-2" in section(text, LAST)[0]
-    assert "“Mend the reader of s-1" in section(text, RECENT)[0]
+    assert "“Mend the reader of s-1” → ran 1 command" in section(text, RECENT)[0]
     assert "s-2" not in "\n".join(section(text, RECENT))
 
 
@@ -119,8 +127,73 @@ def test_what_ranks_first_is_what_the_user_pinned_and_stated(ws: Workspace) -> N
     pinned = write_entry(ws, "global", "preference", "Pinned long ago.", at="2025-01-01T00:00:00Z")
     ws.documents.books.update("global", "preference", lambda book: pin(book, pinned.id, NOW))
     edit_by_hand(ws, "books/global/fact.md", "Ada was here.\n")
-    shown = [line.rpartition(": ")[2] for line in section(told(ws), "## Preferences and decisions")]
+    shown = [line.rpartition(": ")[2] for line in section(told(ws), "## Rules and preferences")]
     assert shown == ["Pinned long ago.", "Stated and new.", "Stated and old.", "Ada was here.", "Derived and new."]
+
+
+def test_the_rules_of_the_user_for_the_project_come_first_and_newest_first(ws: Workspace) -> None:
+    write_entry(ws, "project/demo", "preference", "Never squash.", at="2026-11-01T00:00:00Z", source=USER_TURN)
+    write_entry(ws, "project/demo", "preference", "Always rebase.", at="2026-11-02T00:00:00Z", source=USER_TURN)
+    write_entry(ws, "project/demo", "preference", "Seems to like Go.", source=ASSISTANT_TURN)
+    write_entry(ws, "global", "preference", "Answer in English.", at="2026-11-03T00:00:00Z")
+    write_entry(ws, "project/other", "preference", "Feed the wombat.", source=USER_TURN)
+    text = told(ws)
+    shown = [line.rpartition(": ")[2] for line in section(text, "## Rules and preferences")]
+    assert shown == ["Always rebase.", "Never squash.", "Answer in English."]
+    assert section(text, "## This project") == ["> - [derived] preference, 2026-11-20: Seems to like Go."]
+
+
+def test_commands_that_passed_in_most_sessions_are_told_and_nothing_that_failed(ws: Workspace) -> None:
+    ran = {
+        "s-1": "make lint && pytest -q 2>&1", "s-2": "cd web && npm test", "s-3": "make lint",
+        "s-4": "pytest -q tests/unit/reader.py -k 'obey me'", "s-5": "pytest -q tests/unit/reader.py -x --maxfail 1",
+        "s-6": "pytest --lf | tail -5",
+    }  # fmt: skip
+    for hour, (session, command) in enumerate(ran.items()):
+        capture(ws, session, transcript=check(command, session, hour=hour))
+    capture(ws, "s-7", transcript=check("make build", is_error=True, hour=12))
+    capture(ws, "s-8", transcript=check("make check", hour=13), project="/srv/other")
+    capture(ws, "s-9", transcript=check("make vet test", hour=14), private=True)
+    heading = "## Commands that passed most"
+    assert section(told(ws), heading) == ["> `make lint` ×2", "> `pytest -q` ×1"]
+    assert section(told(ws, project="/srv/other"), heading) == ["> `make check` ×1"]
+    assert heading not in told(ws, project=None)
+
+
+def test_the_last_six_sessions_are_the_project_s_however_many_others_ended_since(ws: Workspace) -> None:
+    for number in range(9):
+        talk = make_turns(
+            f"Mend the reader of s-{number}.", "Fixed the reader of lines.", start=f"2026-11-20T{number:02d}:00"
+        )
+        capture(ws, f"s-{number}", transcript=talk)
+    for number in range(60):
+        capture(ws, f"o-{number}", transcript=make_turns("Feed the wombat.", "Fed."), project="/srv/other")
+    text = told(ws)
+    assert "“Mend the reader of s-8.”" in section(text, LAST)[0]
+    shown = [line.partition("“")[2].partition("]")[0] for line in section(text, RECENT)]
+    assert [line.partition(" [[")[0] for line in shown] == [
+        f"Mend the reader of s-{number}.” → “Fixed the reader of lines.”" for number in range(7, 1, -1)
+    ]
+    assert "wombat" not in text
+
+
+def test_tasks_of_the_last_14_days_are_told_and_pinned_ones_and_those_without_a_day(ws: Workspace) -> None:
+    for day in ("2026-11-07", "2026-11-06", "2026-10-01"):
+        written = write_entry(ws, "project/demo", "task", f"Task of {day}.", at=f"{day}T23:59:00Z")
+    ws.documents.books.update("project/demo", "task", lambda book: pin(book, written.id, "2026-10-01T23:59:00Z"))
+    edit_by_hand(ws, "books/global/task.md", "- [ ] Buy milk\n")
+    shown = [line.rpartition(": ")[2].rpartition("] ")[2] for line in section(told(ws), "## Open tasks")]
+    assert shown == ["Task of 2026-10-01.", "Task of 2026-11-07.", "Buy milk"]
+
+
+def test_what_an_agent_left_in_another_project_is_not_told(ws: Workspace) -> None:
+    origins = {name: f"[[{capture(ws, name, project=folder)}]]" for name, folder in (("own", DEMO), ("far", "/srv/x"))}
+    for name, origin in origins.items():
+        for kind in ("lesson", "decision", "task", "daily/2026-11-21"):
+            write_entry(ws, "agent/default", kind, f"The {kind} of {name}.", origin=origin)
+    text = told(ws)
+    assert text.count("of own.") == 5 and "of far" not in text
+    assert told(ws, project="/srv/x").count("of far.") == 5
 
 
 def test_a_heading_that_somebody_gave_is_said_and_one_that_tells_the_time_is_not(ws: Workspace) -> None:
@@ -161,10 +234,9 @@ def test_the_running_session_is_not_its_own_last_one(ws: Workspace) -> None:
 def test_lesson_30_without_a_handoff_the_last_capture_stands_for_it(ws: Workspace) -> None:
     capture(ws, "s-1")
     first, *lines = section(told(ws), LAST)
-    assert first.startswith("> - [derived] 2026-11-20: In demo, “Mend the reader of s-1")
+    assert first.startswith("> - [derived] 2026-11-20: “Mend the reader of s-1.” [[memory/")
     assert first.endswith("--summary.md]]")
-    assert "> ## Asked" in lines
-    assert "> - “Mend the reader of s-1.”" in lines
+    assert lines == ["> ## Outcome", "> Done."]
 
 
 def test_the_last_session_hands_over_ask_outcome_files_and_open_ends_but_no_words_of_calls(ws: Workspace) -> None:
@@ -216,6 +288,15 @@ def test_a_handoff_of_another_project_is_not_this_ones(ws: Workspace) -> None:
 
 def decisions(text: str) -> list[str]:
     return [line.rpartition(": ")[2] for line in section(text, "## Decisions that may matter") if line]
+
+
+def test_what_shares_rare_words_with_an_open_task_comes_before_what_shares_a_common_one(ws: Workspace) -> None:
+    capture(ws, "s-1", words="Mend the parser.")
+    for number in range(5):
+        write_entry(ws, "project/demo", "decision", f"The parser keeps line {number}.")
+    write_entry(ws, "project/demo", "decision", "Berths are numbered from nine.", at="2026-01-01T00:00:00Z")
+    write_entry(ws, "project/demo", "task", "List the berths of the parser.")
+    assert decisions(told(ws))[0] == "Berths are numbered from nine."
 
 
 def test_without_a_query_what_shares_words_with_the_last_session_comes_first(ws: Workspace) -> None:
@@ -449,7 +530,7 @@ class Reads(LocalStore):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", [None, "the reader"])
-def test_it_costs_two_queries_of_the_index_and_a_few_files_however_much_there_is(tmp_path: Path, query: str) -> None:
+def test_it_costs_three_queries_of_the_index_and_a_few_files_however_much_there_is(tmp_path: Path, query: str) -> None:
     counts: list[int] = []
     for count in (2, 25):
         root = tmp_path / str(count)
@@ -461,7 +542,7 @@ def test_it_costs_two_queries_of_the_index_and_a_few_files_however_much_there_is
             ws.index.search("word", None, limit=1)  # SQLite opens the full-text table
             statements.clear()
             assert told(ws, query=query, session="now")
-        assert len(statements) == 2, "one, and one for what waits of the running session"
+        assert len(statements) == 3, "one, the names of projects, and one for what waits of the running session"
         assert len(store.seen) == len(set(store.seen)) < 60
         counts.append(len(store.seen))
     assert counts[1] <= counts[0]

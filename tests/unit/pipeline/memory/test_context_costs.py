@@ -77,7 +77,7 @@ def test_it_reads_one_summary_and_the_books_however_many_sessions_there_are(tmp_
     bodies = [key for key in read if naming.parse_path(key)]
     assert len(bodies) == 1
     assert {key for key in read if key.startswith(BOOKS)} >= {"books/global/preference.md"}
-    assert len(statements) == 1
+    assert len(statements) == 2
 
 
 def test_each_book_is_read_once(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books import book_edits
 from lineage.core.books.entry import Entry, compute_entry_id
+from lineage.core.books.sightings import read_sightings, write_sightings
 from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
 from lineage.harness.detect_caller import Caller
@@ -158,3 +159,51 @@ def test_neither_agents_nor_a_workspace_that_extracts_nothing_relearn(ws: Worksp
     off = replace(ws, settings=replace(ws.settings, knowledge=replace(ws.settings.knowledge, extract=False)))
     with pytest.raises(InvalidInput, match="extraction is off"):
         relearn_books(off)
+
+
+def test_an_entry_is_bound_to_the_file_that_its_session_edited_before_and_after(ws: Workspace) -> None:
+    edit = {"role": "assistant", "name": "Edit", "input": "/home/ada/demo/src/reader.py", "text": ""}
+    said = {"role": "assistant", "text": "We decided to keep splitlines in `reader.py` because quoted rows break."}
+    turns = [*make_turns("Why does the reader drop the last line?"), edit, said]
+    end_session(ws, transcript=turns, project="/home/ada/demo")
+    (entry,) = ws.documents.books.read(BOOK).entries
+    assert entry.about == ("file:src/reader.py",)
+    ws.documents.books.update(BOOK.scope, BOOK.kind, partial(book_edits.remove_entry, identifier=entry.id))
+    relearn_books(ws)
+    assert ws.documents.books.read(BOOK).entries == (entry,)
+
+
+def test_what_was_said_in_two_projects_is_found_again_as_it_was(ws: Workspace) -> None:
+    rule = "Never skip the linter. Always use pnpm in the web app, never npm."
+    for number, project in enumerate(("shop", "blog", "shop")):
+        turns = make_turns("Mend the cart.", "Done.", rule, "OK.", f"Go on with part {number}.", "Fixed it.")
+        end_session(ws, f"s-{number}", transcript=turns, project=f"/home/ada/{project}")
+    (proposal, *_) = ws.documents.books.read(BookRef("global", "preference", "pending")).entries
+    assert proposal.body in rule
+    before = read_store(ws.documents.store, "books/")
+    assert b'"seen"' in b"".join(before.values())
+    assert texts(relearn_books(ws)) == ([], [])
+    assert read_store(ws.documents.store, "books/") == before
+
+
+def test_what_is_learned_otherwise_today_is_learned_anew_and_once(ws: Workspace) -> None:
+    edit = {"role": "assistant", "name": "Edit", "input": "/home/ada/demo/src/reader.py", "text": ""}
+    for number in range(2):
+        said = {"role": "assistant", "text": "We decided to keep splitlines in `reader.py` because quoted rows break."}
+        turns = [*make_turns(f"Why does the reader drop line {number}?"), edit, said]
+        end_session(ws, f"s-{number}", transcript=turns, project="/home/ada/demo")
+    good = ws.documents.books.read(BOOK)
+    (entry,) = good.entries
+    (other,) = read_sightings(entry)
+    # As it was before entries were bound and counted.
+    plain = write_sightings(entry, ())._replace(about=())
+    again = plain._replace(id=other.id, at=other.at, origin=other.origin)
+    ws.documents.books.update(
+        BOOK.scope, BOOK.kind, lambda book: book_edits.add(book_edits.replace_entry(book, plain), again)
+    )
+    removed, added = texts(relearn_books(ws))
+    assert (removed, added) == ([entry.body], [])
+    assert ws.documents.books.read(BOOK).entries == (entry,)
+    before = read_store(ws.documents.store, "books/")
+    assert texts(relearn_books(ws)) == ([], [])
+    assert read_store(ws.documents.store, "books/") == before

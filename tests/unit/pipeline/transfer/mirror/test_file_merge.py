@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base import naming
+from lineage.core.base.note_paths import replace_block
 from lineage.core.format.documents import Manifest, parse_document_as, serialize_document
 from lineage.core.format.manifest import link_artifacts
-from lineage.pipeline.transfer.mirror.file_merge import merge_manifests, merge_texts
+from lineage.pipeline.transfer.mirror.file_merge import merge_manifests, merge_texts, merge_versions
 from tests.support.artifacts import make_artifact, make_stem
 
 MINUTES = [f"2026-11-20T10:0{minute}:00.000Z" for minute in range(5)]
@@ -59,3 +60,9 @@ def test_no_new_line_of_either_is_lost(base: list[str], places: list[tuple[bool,
     merged = merge_texts("".join(base), "".join(sides[True]), "".join(sides[False]))
     if merged is not None:
         assert all(f"new {number}\n" in merged for number in range(len(places)))
+
+
+def test_lineage_s_block_in_a_note_is_no_conflict_and_a_person_s_text_of_both_is_kept() -> None:
+    base, here, there = (replace_block(None, f"{word}\n") or b"" for word in ("base", "here", "there"))
+    merged = merge_versions("days/2026-11-20.md", base + b"z\n", b"mine\n" + here + b"z\n", there + b"z\nyours\n")
+    assert merged == (b"mine\n" + there + b"z\nyours\n", None)

@@ -1,17 +1,10 @@
-"""Tables of cues that mark a sentence as a preference, a decision and so on: language → kind → patterns.
+"""The rules before there was a score, for comparison: language → kind → cues of a preference, a decision and so on.
 
 Patterns are in folded form (lower case, no accents, straight quotes: `normalize.fold_text`) and linear: alternations of
 phrases, with bounded gaps at most. In languages that put spaces between words they match whole words only.
 """
 
-PREFERENCE = "preference"
-DECISION = "decision"
-FACT = "fact"
-LESSON = "lesson"
-TASK = "task"
-CONTEXT = "context"
-
-UNSPACED = frozenset({"ja", "zh"})  # languages without spaces between words
+from lineage.extraction.candidates import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 
 CUES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {

@@ -1,0 +1,109 @@
+"""Other sightings of an entry: near-duplicates of one statement merge into the first and count (usefulness).
+
+The entry's comment lists them under `seen`, each with the id that it would have, its time and its link; `text` are its
+words where they differ. At most the first and the last ten are listed.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from lineage.core.base import naming
+from lineage.core.base.normalize import normalize_text
+from lineage.core.base.times import shift_time, to_date
+from lineage.core.books.entry import ASSISTANT_TURN, ENTRY_ID, USER_TURN, Entry, replace_body, set_done
+
+SEEN, CLOSED = "seen", "closed"
+TASK_DAYS = 14
+_OF_SESSIONS = frozenset((USER_TURN, ASSISTANT_TURN))
+_MAX_LISTED = 10  # from each end: what is left then is the same in whatever order they come
+
+
+class Sighting(NamedTuple):
+    """One of the times at which a statement was made, sorted by time. `text` is "" for the entry's own words."""
+
+    at: str
+    id: str
+    origin: str = ""
+    text: str = ""
+
+
+def read_sightings(entry: Entry) -> tuple[Sighting, ...]:
+    """Return an entry's other sightings, oldest first, without those that a hand has damaged."""
+    value = json.loads(dict(entry.more).get(SEEN, "[]"))
+    listed = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    texts = ({name: one.get(name, "") for name in ("at", "id", "from", "text")} for one in listed)
+    return tuple(
+        Sighting(one["at"], one["id"], one["from"], one["text"])
+        for one in texts
+        if all(isinstance(value, str) for value in one.values()) and ENTRY_ID.fullmatch(one["id"])
+    )
+
+
+def write_sightings(entry: Entry, sightings: tuple[Sighting, ...]) -> Entry:
+    """Return the entry with these sightings and no others."""
+    known = sorted({one.id: one for one in sightings if one.id != entry.id}.values())
+    listed = known if len(known) <= 2 * _MAX_LISTED else [*known[:_MAX_LISTED], *known[-_MAX_LISTED:]]
+    values = [
+        {
+            "id": one.id,
+            "at": one.at,
+            **({"from": one.origin} if one.origin else {}),
+            **({"text": one.text} if one.text else {}),
+        }
+        for one in listed
+    ]
+    rest = tuple(item for item in entry.more if item[0] != SEEN)
+    return entry._replace(more=(*rest, *(((SEEN, json.dumps(values)),) if values else ())))
+
+
+def add_sighting(entry: Entry, other: Entry) -> Entry:
+    """Return the entry with another of the same statement, and that one's sightings, merged into it."""
+    text = "" if normalize_text(other.body) == normalize_text(entry.body) else other.body
+    found = Sighting(other.at, other.id, other.origin or "", text)
+    return write_sightings(entry, (*read_sightings(entry), *read_sightings(other), found))
+
+
+def take_over(entry: Entry, token: str) -> Entry | None:
+    """Return the entry without a session's part, under the next sighting's id; None if nobody else said it."""
+    entry = reopen_task(entry, token)
+    left = tuple(one for one in read_sightings(entry) if token not in naming.find_tokens(one.origin))
+    if token not in naming.find_tokens(entry.origin or ""):
+        return write_sightings(entry, left)
+    if not left:
+        return None
+    first, *rest = left
+    words = replace_body(entry, first.text) if first.text else entry
+    return write_sightings(words._replace(id=first.id, at=first.at, origin=first.origin or None), tuple(rest))
+
+
+def close_task(entry: Entry, at: str, origin: str) -> Entry:
+    """Return a task as done by a session. Its comment links the session under `closed`."""
+    closed = (CLOSED, json.dumps({"at": at, "from": origin}))
+    return set_done(entry, True)._replace(more=(*(item for item in entry.more if item[0] != CLOSED), closed))
+
+
+def reopen_task(entry: Entry, token: str) -> Entry:
+    """Return a task as open again if this session closed it, else as it is."""
+    if token not in naming.find_tokens(dict(entry.more).get(CLOSED, "")):
+        return entry
+    return set_done(entry, False)._replace(more=tuple(item for item in entry.more if item[0] != CLOSED))
+
+
+def find_last_mention(entry: Entry) -> str:
+    """Return when an entry was said or changed last, "" for text without a marker."""
+    return max(entry.at, entry.updated or "", *(one.at for one in read_sightings(entry)))
+
+
+def is_stale(entry: Entry, now: str) -> bool:
+    """Return whether an open task of a session has not been mentioned for `TASK_DAYS` days before a time or a date."""
+    is_open = entry.done is False and not entry.pinned and entry.source in _OF_SESSIONS
+    return is_open and bool(now) and to_date(find_last_mention(entry)) < to_date(shift_time(now, days=-TASK_DAYS))
+
+
+def count_sightings(entry: Entry) -> dict[str, Any]:
+    """Return in how many sessions an entry was said, and when first and last; null for text without a marker."""
+    sightings = read_sightings(entry)
+    links = (entry.origin or "", *(one.origin for one in sightings))
+    places = {next(iter(naming.find_tokens(link)), link) for link in links}
+    times = [entry.at, *(one.at for one in sightings)]
+    return {SEEN: len(places), "first": min(times) or None, "last": max(times) or None}

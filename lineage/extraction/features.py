@@ -1,0 +1,253 @@
+"""What can be seen of a sentence in its session: features that a person can check, each with the words it is seen in.
+
+Pure functions of turns. What a feature weighs is fitted (`weights.json`), and `lineage book why` prints both.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from lineage.core.base.normalize import is_unspaced, tokenize_folded
+from lineage.core.format.turns import ASSISTANT, USER, Turn
+from lineage.extraction.calls import EDITS, get_tool_name
+from lineage.extraction.forms import find_forms, find_label, name_language
+from lineage.extraction.phrases import UNSPACED
+from lineage.extraction.sentences import Sentence, split_sentences
+
+MAX_SENTENCE_LENGTH = 400
+_UNWEIGHED = frozenset({"opener", "everywhere"})
+_PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
+_LAST_MESSAGES = 4  # a task named earlier is likely done by the end
+_MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or printed
+_LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
+_LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 to 27 words", 45: "28 to 44 words"}
+
+_CODE = re.compile(r"`([^`]+)`")
+_NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
+    r"`[^`\n]*`|--[a-z][\w-]*+|\b(?:[\w-]++/)+[\w.-]*\w|\b\w[^\W_]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z][a-z]++[A-Z]\w*"
+    r"|\b[\w-]{1,64}+\.[a-z]\w{0,3}\b|#\d+"
+)
+_PART = re.compile(r"\w+")
+_LINE_NUMBER = re.compile(r"\blines? \d|:\d")
+_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
+_COUNT = re.compile(r"\b\d+ \w*(?:s|en|os|as)\b")
+_FIRST_PERSON = re.compile(r"\W*i(?:'ve|'m)?\b")
+
+
+@dataclass(slots=True)
+class Utterance:
+    """A sentence that a person or an agent wrote.
+
+    `place` is the position of its turn, `seen` maps its features to the words that they are seen in, `marks` are forms
+    that weigh nothing: one that is meant everywhere. `content` are the words that it is about, `names`
+    the files, commands and identifiers among them.
+    """
+
+    sentence: Sentence
+    role: str
+    turn_id: str
+    place: int
+    label: str
+    seen: dict[str, str]
+    marks: frozenset[str]
+    content: frozenset[str]
+    names: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Marks:
+    """One letter for each turn (u: a person, a: an agent's text, e: an edit, c: another call), and what was edited."""
+
+    letters: list[str] = field(default_factory=list)
+    edited: set[str] = field(default_factory=set)
+
+
+def read_utterances(turns: Iterable[Turn]) -> list[Utterance]:
+    """Return the sentences of user and agent with all their features, in order."""
+    found: list[Utterance] = []
+    marks = _Marks()
+    for place, turn in enumerate(turns):
+        marks.letters.append(_mark(turn))
+        if marks.letters[-1] == "e":
+            marks.edited |= _words_of_call(turn)
+        if turn.role in (USER, ASSISTANT) and turn.text and not turn.thinking:
+            found += _read_turn(turn, place)
+    _add_context(found, marks)
+    return found
+
+
+def _mark(turn: Turn) -> str:
+    if turn.thinking:
+        return " "
+    if turn.role == USER:
+        return "u" if turn.text.strip() else " "
+    if turn.role == ASSISTANT and turn.name:
+        return "e" if get_tool_name(turn) in EDITS else "c"
+    return "a" if turn.role == ASSISTANT and turn.text.strip() else " "
+
+
+def _words_of_call(turn: Turn) -> set[str]:
+    texts = (turn.input, *(text for part in turn.parts for text in (part.text, part.old or "")))
+    return {word for text in texts for word in _PART.findall(text[:_MAX_READ].lower())}
+
+
+def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
+    text = turn.text[:_MAX_READ]
+    language = name_language(text[:400].lower())
+    sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
+    for number, sentence in enumerate(sentences):
+        own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
+        label = find_label(sentence.folded)
+        forms = find_forms(sentence.folded, own)
+        names = find_names(sentence.text)
+        seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
+        seen |= dict.fromkeys(_shape(sentence, names), "")
+        seen |= dict.fromkeys(_position(sentence, number, len(sentences), text), "")
+        seen |= {"label": label} if label else {}
+        seen |= _combine(seen, turn.role)
+        marks = _UNWEIGHED & forms.keys()
+        yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+
+
+def find_names(text: str) -> frozenset[str]:
+    """Return the files, commands and identifiers in a text.
+
+    >>> sorted(find_names("Run `make lint` before src/app.py, see use_cache and --force"))
+    ['--force', 'make lint', 'src/app.py', 'use_cache']
+    """
+    return frozenset(name.strip("`").lower() for name in _NAME.findall(text))
+
+
+def find_content(folded: str) -> frozenset[str]:
+    """Return the words of a folded text that carry its content: of four letters or more, pairs of signs in CJK."""
+    words = tokenize_folded(folded)
+    pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1 and not a.isascii())
+    return frozenset([*(word for word in words if len(word) > 3), *pairs])
+
+
+def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
+    text = sentence.text
+    words = tokenize_folded(sentence.folded)
+    count = len(words) - sum(not word.isascii() and len(word) == 1 for word in words) // 2 + len(_CODE.findall(text))
+    yield next((name for limit, name in _LENGTHS.items() if count < limit), "45 words or more")
+    codes = text.count("`") // 2
+    yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
+    yield from ("code",) if codes else ()
+    checks = (
+        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か。", "呢"))),
+        ("leads into a list", text.rstrip(" *_").endswith((":", "："))),
+        ("begins in bold", text.lstrip("- ").startswith("**")),
+        ("an arrow", "→" in text or "->" in text),
+        ("a dash", " — " in text or " - " in text),
+        ("an emoji", _EMOJI.search(text) is not None),
+        ("a line number", _LINE_NUMBER.search(text) is not None),
+        ("a count", _COUNT.search(text) is not None),
+        ("begins small", text[:1].islower()),
+        ("a full sentence", text[:1].isupper() and text.rstrip()[-1:] in ".:"),
+        ("trails off", "..." in text or "—" in text),
+        ("of the speaker", _FIRST_PERSON.match(sentence.folded) is not None),
+        ("an open box", sentence.is_open_task),
+        ("an item", sentence.is_item),
+    )
+    yield from (name for name, holds in checks if holds)
+
+
+def _position(sentence: Sentence, number: int, count: int, text: str) -> Iterator[str]:
+    checks = (
+        ("first sentence", number == 0),
+        ("last sentence", number == count - 1),
+        ("only sentence", count == 1),
+        ("of many sentences", count > 6),
+        ("short message", len(text) < 160),
+        ("long message", len(text) > _LONG_MESSAGE),
+        ("like a paste", len(text) > _LONG_PROMPT or text.count("\n") > _MANY_LINES),
+        ("rather long", len(text) > _LONG_PROMPT // 2),
+    )
+    yield from (name for name, holds in checks if holds)
+
+
+def _combine(seen: dict[str, str], role: str) -> dict[str, str]:
+    """Return the pairs of features that mean more together."""
+    pairs = (
+        (("^request", "verb"), ("negation", "must"), ("negation", "wish"), ("a full sentence", "rather long"))
+        if role == USER
+        else (("negation", "code"), ("negation", "a name"), ("cause", "negation"), ("trouble", "code"))
+    )
+    combined = {f"{a} and {b}": "" for a, b in pairs if a in seen and b in seen}
+    # What speaks of nobody and asks for nothing is often a pasted review.
+    return combined if _PERSONAL & seen.keys() or role != USER else combined | {"impersonal": ""}
+
+
+def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
+    """Add what is seen only from the whole session."""
+    letters = "".join(marks.letters)
+    total, first_edit = max(1, len(letters)), letters.find("e")
+    prompts = [place for place, letter in enumerate(letters) if letter == "u"]
+    answers_question = _places_after_questions(found, letters)
+    counts = Counter(word for one in found for word in one.content | one.names)
+    followers = _find_followers(letters)
+    messages = [place for place, letter in enumerate(letters) if letter in "ua"][-_LAST_MESSAGES:]
+    user_words: set[str] = set()
+    for one in found:  # in order: what the user has said by then
+        user_words |= one.content | one.names if one.role == USER else frozenset()
+        subject = one.content | one.names
+        central = sum(min(counts[word], 6) - 1 for word in subject) / max(4, len(subject))
+        after = followers[one.place]
+        parts = [_PART.findall(name) for name in one.names]
+        edited = sum(bool(part) and marks.edited.issuperset(part) for part in parts)
+        checks = [
+            ("its words are rare here", central < 0.7),
+            ("its words come often", central >= 1.6),
+            ("its words come very often", central >= 2.6),
+            ("four content words", len(one.content) > 3),
+            ("names what was edited", bool(parts) and edited * 2 >= len(parts)),
+            ("late", one.place / total > 0.66),
+            ("early", one.place / total < 0.25),
+            ("after an edit", 0 <= first_edit < one.place),
+            ("an edit follows", "e" in letters[one.place + 1 : one.place + 4]),
+            ("an edit before", "e" in letters[max(0, one.place - 8) : one.place]),
+        ]
+        if one.role == USER:
+            checks += [
+                ("first prompt", one.place == prompts[0]),
+                ("after a question", one.place in answers_question),
+                ("unanswered", not after),
+            ]
+        else:
+            is_closing = after in ("", "u")
+            rest = sum(place > one.place for place in prompts[-2:])
+            checks += [
+                ("closing message", is_closing),
+                ("closing and a change", is_closing and "^change" in one.seen),
+                ("closing and code", is_closing and "code" in one.seen),
+                ("a call follows", after in ("e", "c")),
+                ("last answer", rest == 0),
+                ("last answer but one", rest == 1),
+                ("names what the user named", bool(one.names & user_words)),
+                ("in the user's words", len(one.content) > 3 and len(one.content & user_words) * 2 >= len(one.content)),
+            ]
+        one.seen.update((name, "") for name, holds in checks if holds)
+        one.marks |= {"at the end"} if one.place in messages else frozenset()
+
+
+def _find_followers(letters: str) -> list[str]:
+    """Return for each turn the letter of the next one that has one, "" for none."""
+    followers, after = [""] * len(letters), ""
+    for place in range(len(letters) - 1, -1, -1):
+        followers[place] = after
+        after = letters[place].strip() or after
+    return followers
+
+
+def _places_after_questions(found: Sequence[Utterance], letters: str) -> frozenset[int]:
+    """Return the places of prompts that answer an agent's question: its last sentence before them is one."""
+    answers, last = set[int](), {one.place: "a question" in one.seen for one in found if one.role == ASSISTANT}
+    is_question = False
+    for place, letter in enumerate(letters):
+        is_question = last.get(place, is_question)
+        if letter == "u" and is_question:
+            answers.add(place)
+            is_question = False
+    return frozenset(answers)

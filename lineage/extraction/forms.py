@@ -1,0 +1,113 @@
+"""Forms of speech in a sentence, by the phrases of seven languages in `forms.toml`: a wish, a rule, a cause."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from lineage.core.base.normalize import is_unspaced, tokenize_folded
+from lineage.core.search.language import is_stop_word
+from lineage.extraction.phrases import UNSPACED
+
+OPENER = "opener"
+_LEADING = frozenset(
+    {"change", "announcement", "wish", "verb", "condition", "trouble", "decision", "look", "rule", "standing"}
+    | {"report", "telling", "moment"}
+)
+_MAX_WORDS = 4  # of a phrase
+_LANGUAGES = ("en", "pt", "de", "es", "fr", "ja", "zh")
+_SPACED = tuple(language for language in _LANGUAGES if language not in UNSPACED)
+_READ_WORDS = 40  # of a turn, to tell its language
+_LABEL = re.compile(r"[^\w]*([^\W\d][\w -]{0,24}?) ?[:：]")
+_KANA = range(0x3040, 0x3100)
+
+
+def name_language(folded: str) -> str:
+    """Return the language of a folded text, English if nothing tells.
+
+    >>> name_language("wir haben das nicht so beschlossen"), name_language("データベース"), name_language("数据库")
+    ('de', 'ja', 'zh')
+    """
+    if is_unspaced(folded):
+        return "ja" if any(ord(sign) in _KANA for sign in folded) else "zh"
+    words = tokenize_folded(folded)[:_READ_WORDS]
+    phrases = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, start + 4)}
+    # Stop words alone can't tell the French `la` from the Spanish one.
+    hits = {one: sum(is_stop_word(word, one) for word in words) for one in _SPACED}
+    return max(_SPACED, key=lambda one: hits[one] + len(phrases & _load_tables()[one].keys()))
+
+
+def find_forms(folded: str, language: str) -> dict[str, str]:
+    """Return the forms of a folded sentence, each with its first phrase. A form at the beginning has `^` in its name.
+
+    `language` is that of the text around it, which the sentence itself may overrule.
+
+    >>> find_forms("ok, let's never push to main", "en")["rule"]
+    'never'
+    """
+    tables = _load_tables()
+    table = tables[language]
+    if language in UNSPACED:
+        found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
+        return {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:12]}
+    words = tokenize_folded(folded)
+    phrases = {"": 0}
+    for start in range(len(words)):
+        for end in range(min(start + _MAX_WORDS, len(words)), start, -1):
+            phrases.setdefault(" ".join(words[start:end]), start)
+    table = tables[max(_SPACED, key=lambda one: len(phrases.keys() & tables[one].keys()) + (one == language) / 2)]
+    first = _skip_openers(words, table)
+    found = {}
+    for phrase in (one for one in phrases if one in table):  # in order: a set has none
+        for form in table[phrase]:
+            if form in _LEADING and phrases[phrase] == first:
+                found.setdefault(f"^{form}", phrase)
+            if form[0] != "^" or phrases[phrase] == first or (form == "^correction" and phrases[phrase] == 0):
+                found.setdefault(form, phrase)
+    return found
+
+
+def find_label(folded: str) -> str:
+    """Return the kind that a sentence's label names, "" for none.
+
+    >>> find_label("root cause: the cache"), find_label("the cache: a mess")
+    ('lesson', '')
+    """
+    match = _LABEL.match(folded)
+    return _load_labels().get(" ".join(tokenize_folded(match[1])), "") if match else ""
+
+
+def _skip_openers(words: list[str], table: Mapping[str, list[str]]) -> int:
+    """Return the number of words before the first that says something."""
+    first = 0
+    while first < len(words):
+        lengths = (n for n in range(3, 0, -1) if OPENER in table.get(" ".join(words[first : first + n]), ()))
+        step = next(lengths, 0)
+        if not step:
+            break
+        first += step
+    return first
+
+
+@cache
+def _load_file() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("lineage.extraction").joinpath("forms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _load_labels() -> dict[str, str]:
+    """Return label → kind. Signs of scripts without spaces count one by one."""
+    labels = _load_file()["label"]
+    return {" ".join(tokenize_folded(one)): kind for kind, phrases in labels.items() for one in phrases.split(", ")}
+
+
+@cache
+def _load_tables() -> dict[str, dict[str, list[str]]]:
+    """Return phrase → forms, for each language."""
+    tables: dict[str, dict[str, list[str]]] = {language: {} for language in _LANGUAGES}
+    for form, languages in _load_file().items():
+        for language, phrases in languages.items() if form != "label" else ():
+            for phrase in phrases.split(", "):
+                tables[language].setdefault(phrase, []).append(form)
+    return tables

@@ -1,0 +1,66 @@
+"""Close tasks that a session has done, and open them again when that session is removed (usefulness).
+
+What was found in transcripts is closed by what an agent's closing message says, unless that repeats a tool. What a
+person typed, pinned or changed is the person's to tick.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from lineage.core.base.book_paths import GLOBAL, BookRef, is_allowed_in_scope
+from lineage.core.base.links import wikilink
+from lineage.core.books import book_edits
+from lineage.core.books.book import Book
+from lineage.core.books.entry import TASK, Entry
+from lineage.core.books.sightings import close_task
+from lineage.core.format.documents import Artifact
+from lineage.core.format.tool_overlap import Statement, ToolEvidence
+from lineage.core.format.turns import Turn
+from lineage.extraction.tasks import SessionOutcome, find_sentence_that_closes, read_outcome
+from lineage.pipeline.memory.merge_statements import is_learned
+from lineage.workspace.book_folders import resolve_project_folder
+from lineage.workspace.workspace import Workspace
+
+
+class Closing(NamedTuple):
+    """A session's claims of finished work, for the tasks of a book."""
+
+    ref: BookRef
+    at: str
+    origin: str
+    outcome: SessionOutcome
+
+
+def find_closing(ws: Workspace, artifact: Artifact, evidence: ToolEvidence, turns: Sequence[Turn]) -> Closing | None:
+    """Return the closings that a session's turns may bring, None without open tasks in its project."""
+    may_leave = is_allowed_in_scope(GLOBAL, private=artifact.private, token=artifact.identity.token)
+    project = resolve_project_folder(ws, artifact.project, artifact.repository) if may_leave else None
+    ref = BookRef(f"project/{project}", TASK)
+    if not project or not any(map(_may_close, ws.documents.books.read(ref).active_entries)):
+        return None
+    outcome = read_outcome(turns)
+    said = [Statement(len(turns), sentence) for sentence in outcome.sentences]
+    tools = evidence.find_tools(said) if said else []
+    own = tuple(one.text for one, tool in zip(said, tools, strict=True) if not tool)
+    return Closing(ref, artifact.captured_at, wikilink(artifact.path), outcome._replace(sentences=own))
+
+
+def close_tasks(ws: Workspace, closing: Closing) -> None:
+    """Tick the open tasks of a book that a session has done. The caller indexes the book."""
+    ref = closing.ref
+    ws.documents.books.update(ref.scope, ref.kind, partial(_close, closing=closing))
+
+
+def _close(book: Book, closing: Closing) -> Book:
+    for part in book.parts:
+        entry = part.entry
+        if entry is None or not part.is_complete or not _may_close(entry) or entry.at > closing.at:
+            continue
+        if find_sentence_that_closes(entry.body, entry.about, closing.outcome):
+            book = book_edits.replace_entry(book, close_task(entry, closing.at, closing.origin))
+    return book
+
+
+def _may_close(entry: Entry) -> bool:
+    return entry.done is False and is_learned(entry) and not (entry.pinned or entry.updated)

@@ -1,0 +1,122 @@
+"""Bring learned statements into a book: near-duplicates merge and count, amendments supersede (usefulness).
+
+An older session that is captured late finds its place in the same way: what amends it is linked to it then.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lineage.core.books import book_edits
+from lineage.core.books.book import Book, append_parts, can_supersede, find_superseded, make_entry_part
+from lineage.core.books.entry import DERIVED, USER_STATED, Entry, compute_entry_id
+from lineage.core.books.sightings import add_sighting, read_sightings
+from lineage.extraction.amendments import amends, build_statement_key
+from lineage.extraction.candidates import HEURISTIC, MODEL
+
+LEARNED = frozenset((HEURISTIC, MODEL))
+"""The tags of what was found in a transcript."""
+
+
+def is_learned(entry: Entry) -> bool:
+    """Return whether an entry was found in a transcript."""
+    return not LEARNED.isdisjoint(entry.tags)
+
+
+def compute_statement_id(scope: str, kind: str, text: str) -> str:
+    """Return the id of all near-duplicates of a text: it stays behind where one is forgotten. "" without words."""
+    key = build_statement_key(text)
+    return compute_entry_id(scope, kind, f"statement: {key}", None) if key else ""
+
+
+def list_ids_to_forget(scope: str, kind: str, entry: Entry) -> list[str]:
+    """Return the other ids of an entry's statement: without a source, of its sightings, of near-duplicates."""
+    near = compute_statement_id(scope, kind, entry.body) if is_learned(entry) else ""
+    names = [compute_entry_id(scope, kind, entry.body, None), *(one.id for one in read_sightings(entry)), near]
+    return list(filter(None, names))
+
+
+def add_statements(book: Book, entries: Sequence[Entry]) -> tuple[Book, list[Entry]]:
+    """Add entries to a book, or count them where it holds the statement. Return the book, and what is new in it.
+
+    The user's words take the place of an agent's, and count these. Raises InvalidInput if a derived entry supersedes a
+    user-stated one.
+    """
+    known = {part.entry.id: part.entry for part in book.parts if part.entry and part.is_complete}
+    superseded = find_superseded(known.values())
+    now, by_key = dict(known), dict[str, str]()
+    for old in known.values():
+        if old.id not in superseded and not old.is_unjudged and not old.done:
+            by_key.setdefault(build_statement_key(old.body), old.id)
+    for entry in entries:
+        key = build_statement_key(entry.body)
+        same = now.get(by_key.get(key, "")) if key and is_learned(entry) else None
+        if same and (same.trust == USER_STATED or entry.trust != USER_STATED or same.updated):
+            now[same.id] = add_sighting(same, entry)
+            continue
+        now[entry.id] = add_sighting(entry, now.pop(same.id)) if same else entry
+        by_key[key] = entry.id
+        _link_amendments(now, entry)
+    for name, old in known.items():
+        if name not in now:
+            book = book_edits.remove_entry(book, name)
+        elif now[name] != old:
+            book = book_edits.replace_entry(book, now[name])
+    return _append(book, new := [entry for name, entry in now.items() if name not in known]), new
+
+
+def is_about_same(book: Book, text: str, *, is_user_stated: bool) -> bool:
+    """Return whether a book's entries hold a learned statement, or one that it amends."""
+    key, trust = build_statement_key(text), USER_STATED if is_user_stated else DERIVED
+    return any(
+        (key and build_statement_key(one.body) == key) or (can_supersede(trust, one.trust) and amends(text, one.body))
+        for one in book.active_entries
+        if is_learned(one)
+    )
+
+
+def find_outdated(book: Book, about: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the learned entries that would be learned otherwise today, by their ids.
+
+    They are about something else, repeat an earlier statement, or lack a link to one that they amend.
+    """
+    entries, outdated, keys = list(book.active_entries), set[str](), set[str]()
+    for position, entry in enumerate(entries):
+        key = build_statement_key(entry.body)
+        others = (
+            one for one in (*entries[:position], *entries[position + 1 :]) if (one.at, one.id) < (entry.at, entry.id)
+        )
+        if is_learned(entry) and (
+            (entry.id in about and tuple(about[entry.id]) != entry.about)
+            or (key and key in keys)
+            or any(_may_link(entry, one) and amends(entry.body, one.body) for one in others)
+        ):
+            outdated.add(entry.id)
+        keys.update([key] if not (entry.done or entry.is_unjudged) else ())
+    return outdated
+
+
+def _may_link(newer: Entry, older: Entry) -> bool:
+    """Return whether a learned entry may supersede another one of its book, and doesn't yet."""
+    is_open = (
+        older.at and newer.at and older.done is None is newer.done and not (older.is_unjudged or newer.is_unjudged)
+    )
+    is_new = older.id not in newer.supersedes and is_learned(newer)
+    return bool(is_open) and is_new and can_supersede(newer.trust, older.trust)
+
+
+def _append(book: Book, entries: Sequence[Entry]) -> Book:
+    if any(not is_learned(entry) and entry.supersedes for entry in entries):
+        for entry in entries:
+            book = book_edits.add(book, entry)
+        return book
+    return append_parts(book, *(make_entry_part(book, entry) for entry in entries)) if entries else book
+
+
+def _link_amendments(entries: dict[str, Entry], added: Entry) -> None:
+    """Link an entry that was added to those that it amends, and learned ones that amend it."""
+    # What a person typed says itself what it supersedes. (lessons: 21)
+    for other in list(entries.values()):
+        if other.id == added.id:
+            continue
+        older, newer = sorted((other, entries[added.id]), key=lambda one: (one.at, one.id == added.id))
+        if _may_link(newer, older) and amends(newer.body, older.body):
+            entries[newer.id] = newer._replace(supersedes=(*newer.supersedes, older.id))

@@ -1,0 +1,119 @@
+"""Search results with what amends before what it amends (usefulness: What is learned).
+
+An entry that is superseded comes behind all others. Of two sessions of a project the newer comes first if one of its
+sentences about the query amends one of the older session's.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, groupby, pairwise
+from typing import NamedTuple
+
+from lineage.core.base.naming import TRANSCRIPT
+from lineage.core.base.normalize import fold_text
+from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
+from lineage.core.search.query import strip_operators
+from lineage.core.search.words import extract_words
+from lineage.extraction.amendments import OlderStatements
+from lineage.extraction.sentences import list_sentence_texts
+from lineage.index import Hit, Superseded
+from lineage.workspace.workspace import Workspace
+
+MAX_COMPARED = 12  # results, the best ones
+_MAX_ROWS = 4  # of a session
+_MAX_SENTENCES = 8
+_MAX_LENGTH = 400
+_STEM = 5
+
+
+class _Said(NamedTuple):
+    """What a result says: its place among the results, its time, project and name, and its sentences."""
+
+    place: int
+    at: str
+    project: str
+    name: str
+    sentences: Sequence[str]
+    pairs: Sequence[str]
+
+
+def order_amended(ws: Workspace, hits: Sequence[Hit], query: str) -> list[Hit]:
+    """Return the hits with the newer first where one amends the other, and say so in the older ones."""
+    marked = [_mark_entry(ws, hit) for hit in hits]
+    newer: dict[int, list[int]] = {}
+    said = sorted(_read(ws, marked[:MAX_COMPARED], query), key=lambda one: (one.project, one.at, one.place))
+    for _, of_project in groupby(said, key=lambda one: one.project):
+        for one, other, sentence in _find_amendments(of_project):
+            newer.setdefault(one.place, []).insert(0, other.place)
+            marked[one.place] = replace(marked[one.place], superseded=Superseded(other.at[:10], other.name, sentence))
+    ordered = dict[int, None]()
+    for place in range(len(marked)):
+        _visit(place, newer, ordered)
+    return sorted(
+        (marked[place] for place in ordered), key=lambda hit: hit.entry is not None and not hit.entry.standing
+    )
+
+
+def _visit(place: int, newer: Mapping[int, Sequence[int]], ordered: dict[int, None]) -> None:
+    for other in newer.get(place, ()):
+        if other not in ordered:
+            _visit(other, newer, ordered)
+    ordered[place] = None
+
+
+def _find_amendments(said: Iterable[_Said]) -> Iterator[tuple[_Said, _Said, str]]:
+    """Yield what is amended, by what, and its first sentence that does, given results by time."""
+    statements, owners = OlderStatements(), list[_Said]()
+    for one in said:
+        found: dict[int, tuple[_Said, str]] = {}
+        for sentence in (*one.sentences, *one.pairs):
+            for number in statements.find_amended(sentence):
+                found.setdefault(owners[number].place, (owners[number], sentence))
+        yield from ((older, one, sentence) for older, sentence in found.values() if older.at != one.at)
+        for sentence in one.sentences:
+            statements.add(sentence)
+            owners.append(one)
+
+
+def _mark_entry(ws: Workspace, hit: Hit) -> Hit:
+    """Return the hit of a superseded entry with what took its place."""
+    if hit.entry is None or hit.entry.standing:
+        return hit
+    rows = ws.index.load_entries(hit.entry.scope, hit.entry.kind)
+    new = max((row for row in rows if hit.entry.id in row.supersedes), key=lambda row: row.at, default=None)
+    return replace(hit, superseded=Superseded(new.at[:10], new.id, new.text)) if new else hit
+
+
+def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
+    """Yield the results that have a project with another one, at another time."""
+    projects = [(hit.project or "").rstrip("/").rpartition("/")[2] for hit in hits]
+    told = {(project, hit.membership_ts) for project, hit in zip(projects, hits, strict=True) if hit.membership_ts}
+    times = Counter(project for project, _ in told)
+    places = [place for place, hit in enumerate(hits) if hit.membership_ts and times[projects[place]] > 1]
+    spoken = {
+        place: [row for row in hits[place].rows if row % MAX_PASSAGES < MAX_OF_KIND][:_MAX_ROWS] for place in places
+    }
+    with ws.index.open_vector_search() as engine:
+        # The phrases of summaries are lineage's own.
+        rows_read = engine.read_passage_rows(chain.from_iterable(spoken.values()))
+        texts = {row.number: row.text for row in rows_read if row.kind == TRANSCRIPT}
+    stems = {fold_text(word)[: _STEM if word.isascii() else 2] for word in extract_words(strip_operators(query))}
+    for place, rows in spoken.items():
+        hit = hits[place]
+        text = hit.entry.text if hit.entry else "\n\n".join(texts.get(row, "") for row in rows)
+        name = hit.entry.id if hit.entry else hit.session_token or ""
+        yield _Said(place, hit.membership_ts or "", projects[place], name, *_choose_sentences(text, stems))
+
+
+def _choose_sentences(text: str, stems: set[str]) -> tuple[list[str], list[str]]:
+    """Return the sentences of a text and the pairs of neighbours, those with words of the query first.
+
+    A pair may name in one sentence what it replaces, and in the other that it does.
+    """
+    sentences = list_sentence_texts(text, _MAX_LENGTH)
+    asked = [any(map(folded.__contains__, stems)) for folded in map(fold_text, sentences)]
+    singles = dict(zip(sentences, asked, strict=True))
+    pairs = {" ".join(two): any(both) for two, both in zip(pairwise(sentences), pairwise(asked), strict=True)}
+    first, second = (sorted(found, key=lambda one: not found[one]) for found in (singles, pairs))
+    return first[:_MAX_SENTENCES], second[:_MAX_SENTENCES]

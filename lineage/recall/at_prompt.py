@@ -1,0 +1,302 @@
+"""What memory holds about a prompt: at most three passages and entries above a floor, else nothing.
+
+The rows of the prompt's rare words are added up word by word, so that no row is scored that common words alone would
+find. The best of the project are read and measured against those of all others. (usefulness: What an agent is given)
+"""
+
+import math
+import sqlite3
+
+from lineage.core.search import words
+from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
+from lineage.recall import reader
+from lineage.recall.echoes import find_echoes
+from lineage.recall.evidence import Sentences, SentenceWindow, Word, normalize, share_of_pairs, sum_weights, weigh
+from lineage.recall.floor import Floor, load_floor
+from lineage.recall.reader import PASSAGE, FoundRow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import Any
+
+MAX_ITEMS, MAX_TOKENS = 3, 400
+MAX_CHARS = 800  # of text, without what says where it is from
+_TITLE_CHARS = 60
+_CURRENT_CHARS = 300  # of what supersedes a passage
+_READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
+_MAX_WORDS = 32  # those that tell most
+_TELLING = 14  # words: a long prompt needs not be met whole
+_MAX_ROWS = 1_000  # a word of more is common: it finds none by itself
+_LOADED, _READ, _OTHERS = 160, 20, 4  # rows: of any project, of its own, of others
+_NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
+_MAX_MARGIN = 1.5
+
+
+class RecalledItem:
+    """A passage or an entry that is given. `origin` is the token of its session, or the scope of its book.
+
+    `passage` is all that its text was cut from.
+    """
+
+    __slots__ = ("at", "id", "kind", "origin", "passage", "text", "title")
+
+    def __init__(self, id: str, text: str, origin: str, title: str, at: str, kind: str, passage: str = "") -> None:
+        self.id, self.text, self.origin, self.passage = id, text, origin, passage
+        self.title, self.at, self.kind = title, at, kind
+
+    @property
+    def tokens(self) -> int:
+        """Its cost; a token is four characters."""
+        return -(-len(format_item(self)) // 4)
+
+
+class ConsideredRow:
+    """A row that may be given: what was measured, how far above the floor that is, and what became of it."""
+
+    __slots__ = (
+        "features", "is_above", "is_checked", "met", "missed", "row", "score", "sentences", "total", "turns", "verdict",
+    )  # fmt: skip
+
+    def __init__(self, row: FoundRow, met: "list[Word]", total: float, text: str, turns: str) -> None:
+        self.row, self.met, self.total, self.turns = row, met, total, turns
+        self.sentences = Sentences(text, met)
+        self.features: dict[str, float] = {}
+        self.score, self.missed, self.verdict = 0.0, list[str](), ""
+        self.is_above = self.is_checked = False
+
+    @property
+    def id(self) -> str:
+        """What tells it from others, also after the index was built anew."""
+        return self.row.owner if self.row.number < 0 else f"{self.row.owner}/{self.turns.replace(' ', '-')}"
+
+    def measure(self, window: SentenceWindow) -> dict[str, float]:
+        """Return the features of a part of it."""
+        return {"window": window.weight / self.total, "deciding": min(2, window.deciding) / 2}
+
+    def hide_echoes(self, connection: sqlite3.Connection) -> bool:
+        """Hide the sentences of a passage that a tool printed first. Return whether there were any that showed."""
+        # Few passages are asked: to look up what tools printed takes longer than all else.
+        if self.row.kind == PASSAGE and not self.is_checked:
+            self.is_checked = True
+            self.sentences.hidden = find_echoes(connection, self.row, self.sentences.parts)
+            return bool(self.sentences.hidden)
+        return False
+
+    def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
+        """Return whether all that another one says stands in it, and shows."""
+        text = other.sentences.text
+        if text in self.sentences.text:
+            self.hide_echoes(connection)
+        return text in self.sentences.text
+
+
+class Recall:
+    """What is given, the best first, all that was looked at, and why there is nothing where nothing was."""
+
+    __slots__ = ("considered", "items", "reason")
+
+    def __init__(
+        self, items: "Sequence[RecalledItem]" = (), considered: "Sequence[ConsideredRow]" = (), reason: str = ""
+    ) -> None:
+        self.items, self.considered, self.reason = tuple(items), tuple(considered), reason
+
+    def as_json(self) -> "dict[str, Any]":
+        """Return what is given, and how near each row that was considered came."""
+        names = ("id", "kind", "origin", "at", "title", "text", "tokens")
+        considered = [
+            {"id": one.id, "verdict": one.verdict, "score": round(one.score, 3), "missed": one.missed}
+            | {"features": {name: round(value, 3) for name, value in one.features.items()}}
+            | {"words": [word.text for word in one.met]}
+            for one in sorted(self.considered, key=lambda one: -one.score)
+        ]
+        items = [{name: getattr(item, name) for name in names} for item in self.items]
+        return {"items": items, "reason": self.reason, "considered": considered}
+
+
+def format_item(item: RecalledItem) -> str:
+    """Return an item as it is given: from when and what it is, then its text."""
+    title = f" · {item.title[:_TITLE_CHARS]}" if item.title else ""
+    return f"[{item.at[:10]} · {item.kind}{title}]\n{item.text}"
+
+
+def recall_at_prompt(
+    connection: sqlite3.Connection,
+    project_keys: "Sequence[str]",
+    agent: str | None,
+    prompt: str,
+    *,
+    owns_folder: "Callable[[str], bool]" = lambda _: False,
+    given: "Collection[str]" = (),
+    exclude_session: str = "",
+    is_asked: bool = False,
+) -> Recall:
+    """Return what memory holds about a prompt for an agent in a project; without a project nothing.
+
+    Neither what was `given` already nor what the running session said itself, by its id. `owns_folder` tells of a
+    folder of the workspace whether its books are the project's, where no session says so. Where a person asks, the best
+    are given, whatever the floor. Raises `sqlite3.Error`.
+    """
+    floor = load_floor()
+    found_words = _find_words(connection, prompt, floor) if project_keys else []
+    rows = _score_rows(found_words)
+    best = sorted(rows, key=lambda row: (-rows[row], -row))[:_LOADED]
+    loaded = reader.load_rows(connection, best, agent, exclude_session)
+    loaded.sort(key=lambda row: (-rows[row.number], row.at, row.number))
+    removed = reader.find_removed(connection, {row.token for row in loaded})
+    loaded = [row for row in loaded if row.token not in removed]
+    is_own = {row.number: row.is_of(project_keys, owns_folder) for row in loaded}
+    own = [row for row in loaded if is_own[row.number]][:_READ]
+    others = [row.number for row in loaded if not is_own[row.number]][:_OTHERS]
+    candidates = _measure(connection, found_words, own, others)
+    if not candidates:
+        return Recall(reason="memory holds no rare word of the prompt" if project_keys else "no project")
+    for one in candidates:
+        one.score = floor.score(one.features)
+        one.missed = [] if is_asked else floor.find_missed(one.features)
+        one.is_above = is_asked or (one.score > 0 and not one.missed)
+    chosen = _choose(connection, candidates, floor, given)
+    found = [_add_current(connection, item, agent, exclude_session, given) for item in chosen]
+    items = sorted({item.id: item for some in found for item in some}.values(), key=lambda item: item.at, reverse=True)
+    # The newest come first, so that what is superseded goes first where there is no room, and is never alone.
+    while len(items) > MAX_ITEMS or sum(item.tokens for item in items) > MAX_TOKENS:
+        items.pop()
+    return Recall(items, candidates)
+
+
+def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor) -> list[Word]:
+    """Return the words of a prompt in its order, with their rows."""
+    terms, language = words.select_words(words.split_words(prompt[:_READ_CHARS]))
+    count, newest = reader.count_rows(connection), reader.find_newest(connection)
+    found = []
+    # Sorting is stable, so that words stay in the order of the prompt while there are not too many.
+    rarest = sorted(terms, key=floor.weigh_everyday, reverse=True)[:_MAX_WORDS]
+    for term in (term for term in terms if term in rarest):
+        word = Word(term, words.build_expression(term, language), floor.weigh_everyday(term))
+        rows = reader.find_rows(connection, word.expression, _MAX_ROWS + 1)
+        word.is_common = len(rows) > _MAX_ROWS
+        # The first rows are of the oldest files: how far they reach says about how many there are.
+        total = len(rows) * newest // max(1, rows[-1] // MAX_PASSAGES) if word.is_common else len(rows)
+        word.rows, word.weight = set(rows), word.everyday * weigh(total, count)
+        found.append(word)
+    return found
+
+
+def _score_rows(found_words: "Sequence[Word]") -> dict[int, float]:
+    """Return the weight of the rare words in each row of entries and of what was said."""
+    rows: dict[int, float] = {}
+    for word in found_words:
+        for row in () if word.is_common else word.rows:
+            if row < 0 or row % MAX_PASSAGES < MAX_OF_KIND:
+                rows[row] = rows.get(row, 0.0) + word.weight
+    return rows
+
+
+def _measure(
+    connection: sqlite3.Connection,
+    found_words: "Sequence[Word]",
+    own: "Sequence[FoundRow]",
+    others: "Sequence[int]",
+) -> list[ConsideredRow]:
+    """Return the candidates with their features."""
+    total = sum_weights(found_words, _TELLING) or 1.0
+    telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
+    unknown = sum({word.stem: word.everyday for word in found_words if not word.rows}.values()) / telling
+    texts = reader.load_texts(connection, [*(row.number for row in own), *others])
+    noise = max((sum_weights(_find_met(found_words, row, texts[row][0])) for row in others), default=0.0) / total
+    neighbours = [word for word in found_words if word.everyday > 0.3 or word.is_name]
+    candidates = []
+    for row in own:
+        text, turns = texts[row.number]
+        met = _find_met(found_words, row.number, text)
+        one = ConsideredRow(row, met, total, text, turns)
+        coverage = min(1.0, sum_weights(met) / total)
+        one.features = {
+            "coverage": coverage,
+            "information": math.log1p(sum_weights(met)),
+            "sentence": one.sentences.best / total,
+            "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
+            "names": sum_weights([word for word in met if word.is_name]) / total,
+            "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
+            "unknown": unknown,
+            "length": math.log(len(found_words)),
+        }
+        candidates.append(one)
+    return candidates
+
+
+def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:
+    """Return the words that a row holds; of common words not all rows are known, so its text is asked."""
+    normal = normalize(text)
+    return [word for word in found_words if (word.stem in normal if word.is_common else row in word.rows)]
+
+
+def _choose(
+    connection: sqlite3.Connection, candidates: "Sequence[ConsideredRow]", floor: Floor, given: "Collection[str]"
+) -> list[RecalledItem]:
+    """Return what of the candidates above the floor there is room for, and note what became of each."""
+    sessions = {name.partition("/")[0] for name in given}
+    passages = [one for one in candidates if one.is_above and one.row.kind == PASSAGE]
+    for one in candidates:
+        one.verdict = "no room"
+        if not one.is_above:
+            one.verdict = "below the floor"
+        elif one.id in given or (one.row.kind != PASSAGE and one.row.token in sessions):
+            one.verdict = "given before"
+        elif one.row.kind != PASSAGE and any(other.says(one, connection) for other in passages):
+            one.verdict = "a passage says it"
+    open_ones = [one for one in candidates if one.verdict == "no room"]
+    windows = sorted(found for number, one in enumerate(open_ones) for found in _rank_windows(number, one, floor))
+    left, chosen, texts = MAX_CHARS, dict[int, set[int]](), set[str]()
+    while windows:
+        _, place, _, window = windows.pop()
+        number, places = -place, set(range(window.start, window.end))
+        one = open_ones[number]
+        text = "".join(one.sentences.normal[window.start : window.end])
+        is_new = number in chosen or len(chosen) < MAX_ITEMS
+        if window.length > left or not is_new or text in texts or not places.isdisjoint(chosen.get(number, ())):
+            continue
+        if one.hide_echoes(connection):
+            rest = [found for found in windows if found[1] != place]
+            windows = sorted([*rest, *_rank_windows(number, one, floor)])
+            continue
+        chosen.setdefault(number, set()).update(places)
+        left -= window.length
+        texts.add(text)
+    return [_build_item(open_ones[number], places) for number, places in chosen.items()]
+
+
+def _rank_windows(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, SentenceWindow]]":
+    """Yield the windows of a candidate with their ranks; of equal ones the first of the first sorts last."""
+    windows = list(one.sentences.list_windows(floor.deciding))
+    if not any(window.weight for window in windows):
+        return  # all that it met is hidden
+    for window in windows:
+        yield floor.rank(one.features | one.measure(window)), -number, -window.start, window
+
+
+def _build_item(one: ConsideredRow, places: "Collection[int]") -> RecalledItem:
+    row, one.verdict = one.row, "given"
+    origin = row.scope or row.owner
+    return RecalledItem(
+        one.id, one.sentences.join(places), origin, row.title, row.at, row.kind, "".join(one.sentences.parts)
+    )
+
+
+def _add_current(
+    connection: sqlite3.Connection, item: RecalledItem, agent: str | None, session: str, given: "Collection[str]"
+) -> list[RecalledItem]:
+    """Return an item with what supersedes it; nothing where that can't be given."""
+    if item.kind != PASSAGE:
+        return [item]
+    text = normalize(item.passage)
+    for old, rows in reader.find_superseded(connection, item.origin):
+        if normalize(old) in text:
+            loaded = {row.number: row for row in reader.load_rows(connection, rows, agent, session)}
+            row = next((loaded[number] for number in rows if number in loaded), None)
+            if row is None or row.owner in given:
+                return []
+            ((body, _),) = reader.load_texts(connection, [row.number]).values()
+            item.title = f"superseded on {row.at[:10]}"
+            return [RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind), item]
+    return [item]

@@ -1,0 +1,63 @@
+"""Which sentences of a passage a tool printed first: nobody is told them at a prompt (reliability: overlap).
+
+The index holds the hashes of all that a project's tools printed, and the sentences are looked up as at a capture. In
+a passage a person's words aren't told from an agent's, so these are left out as well where a tool printed them.
+"""
+
+import sqlite3
+
+from lineage.core.base.word_runs import (
+    OVERLONG,
+    RUN_MASK,
+    hash_sentence_runs,
+    hash_short,
+    mark_owner,
+    split_plain_words,
+)  # fmt: skip
+from lineage.core.search.index_sql import MAX_PASSAGES, OWNER
+from lineage.recall.reader import FoundRow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SELECT_PRINTED = f"""
+    select distinct t.run from json_each(:keys) k join tool_runs t on t.run = k.value
+    join artifacts a on a.id = t.artifact join artifacts own on own.id = :artifact
+    where {OWNER.format("a")} = {OWNER.format("own")} and a.captured_at <= own.captured_at
+      and (t.run & {OVERLONG} = 0 or a.session_token = own.session_token)
+"""
+
+
+def find_echoes(connection: sqlite3.Connection, row: FoundRow, sentences: "Sequence[str]") -> set[int]:
+    """Return the places of the sentences that repeat a tool: all, where too much was printed to be compared."""
+    words = [_split_words(sentence) for sentence in sentences]
+    # The items of a list are compared as they stand and as they are read, without the number before them.
+    read = [own[1:] if own and own[0].isdigit() else own for own in words]
+    hashes = [one | other for one, other in zip(_hash_sentences(words), _hash_sentences(read), strict=True)]
+    mark = mark_owner(row.project or row.token)
+    keys = str([mark | run for run in {OVERLONG}.union(*hashes)])
+    found = connection.execute(_SELECT_PRINTED, {"keys": keys, "artifact": row.number // MAX_PASSAGES})
+    printed = {run & RUN_MASK for (run,) in found}
+    if OVERLONG in printed:
+        return set(range(len(sentences)))
+    return {place for place, own in enumerate(hashes) if not own.isdisjoint(printed)}
+
+
+def _split_words(text: str) -> list[str]:
+    plain = split_plain_words(text)
+    if plain is None:
+        # Such text is rarer, and reading it takes imports that a hook better does without.
+        from lineage.core.base.normalize import tokenize_folded
+        from lineage.core.base.unwrap import fold_readings
+
+        plain = tokenize_folded(fold_readings(text))
+    return plain
+
+
+def _hash_sentences(words: "Sequence[Sequence[str]]") -> list[set[int]]:
+    """Return the hashes of each sentence; runs that cross from one into the next count too."""
+    hashes = [set(hash_short(own)) for own in words]
+    for place, run in hash_sentence_runs(words):
+        hashes[place].add(run)
+    return hashes

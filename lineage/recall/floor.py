@@ -1,0 +1,54 @@
+"""What is given and what isn't: weights and floor of `floor.json`, fitted by `scripts/eval --fit`.
+
+Logistic regression over features that can be told: what memory meets of the prompt, how closely, and by what margin
+over the same words in other projects.
+"""
+
+import os
+
+from lineage.core.base.scan_json import scan_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+FILE = os.path.join(os.path.dirname(__file__), "floor.json")
+
+
+class Floor:
+    """The weights of features, the floor of their sum, the weights of everyday words, and words that settle a thing.
+
+    `least` are the features that must not be below a value, whatever the sum: nothing outweighs them.
+    """
+
+    def __init__(self, values: "Mapping[str, Any]") -> None:
+        self.weights: dict[str, float] = values["weights"]
+        self.order: dict[str, float] = values["order"]
+        self.least: dict[str, float] = values["least"]
+        self.floor: float = values["floor"]
+        self.deciding = frozenset(values["deciding"].split())
+        self._everyday = [(float(weight), f" {words} ") for weight, words in values["everyday"].items()]
+
+    def weigh_everyday(self, word: str) -> float:
+        """Return what a word tells in any index: 1 for one that isn't in everybody's talk."""
+        # Looking up a few words takes less than a table of two thousand.
+        return next((weight for weight, words in self._everyday if f" {word.lower()} " in words), 1.0)
+
+    def rank(self, features: "Mapping[str, float]") -> float:
+        """Return by what a part of a passage goes before others."""
+        return sum(weight * features[name] for name, weight in self.order.items())
+
+    def score(self, features: "Mapping[str, float]") -> float:
+        """Return how far above the floor features are; below zero for nothing to be given."""
+        return sum(weight * features[name] for name, weight in self.weights.items()) - self.floor
+
+    def find_missed(self, features: "Mapping[str, float]") -> list[str]:
+        """Return the features that are below what nothing outweighs."""
+        return [name for name, least in self.least.items() if features[name] < least]
+
+
+def load_floor() -> Floor:
+    """Read the data file."""
+    with open(FILE, encoding="utf-8") as file:
+        return Floor(scan_object(file.read()))

@@ -1,0 +1,225 @@
+"""How well recall at the prompt is silent, and right where it isn't; and the fit of its floor.
+
+A prompt is one that a session of its project answers, one of the same project that no session answers, or unrelated:
+small talk, and every prompt of the other projects. Nothing is told of the half that the floor is fitted on but beside.
+"""
+
+import json
+import math
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from evaluation.material import Material, coding
+from evaluation.measures import interval
+from evaluation.rankers import captured
+from lineage.core.base.project import build_project_key
+from lineage.index import SqliteIndex
+from lineage.recall import floor as floor_file
+from lineage.recall import reader
+from lineage.recall.at_prompt import Recall, recall_at_prompt
+from lineage.recall.floor import Floor, load_floor
+
+HELD, MISSING, ELSEWHERE, UNRELATED = "held", "missing", "elsewhere", "unrelated"
+_OWN = Path(__file__).with_name("prompts.txt")
+_SIGNS = {"+": HELD, "-": MISSING, "=": ELSEWHERE, "~": UNRELATED}
+_ALONE = "each project alone"
+_PROJECTS_ASKED = 4  # projects that a prompt of another one is asked in
+_HEAD = """| recall at the prompt | right | given | tokens, median | given, though not held | given, though unrelated |
+| --- | ---: | ---: | ---: | ---: | ---: |"""
+_SELECT_PROJECTS = "select distinct project_key from artifacts where project_key != '' order by 1"
+_SELECT_PROJECT = "select project_key from artifacts where session_id glob ? limit 1"
+_SELECT_NAMED = "select project_key from artifacts where project_key like ? limit 1"
+
+_STEPS, _RATE, _DECAY = 3_000, 0.5, 0.002
+_CONSIDERED = 3  # of a prompt, by their order
+_MISSING_SHARE = 0.05  # of the same project's prompts that may be above the floor
+_SPARE = 0.15  # above the best that must not be given
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt in a project, by the project's key; `answer` are the words that have to be in what is given."""
+
+    kind: str
+    text: str
+    project: str
+    answer: str = ""
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether the floor wasn't fitted on it."""
+        return bool(zlib.crc32(self.text.encode()) % 2)
+
+
+class Asked(NamedTuple):
+    prompt: Prompt
+    recall: Recall
+
+    @property
+    def is_right(self) -> bool:
+        return any(holds(one.text, self.prompt.answer) for one in self.recall.items)
+
+
+def holds(text: str, answer: str) -> bool:
+    """Whether words stand in a text, however its lines are broken; of several, between `||`, one of them."""
+    flat = " ".join(text.lower().split())
+    return any(" ".join(one.split()) in flat for one in answer.lower().split(" || "))
+
+
+PromptSet = tuple[Path, Material] | tuple[None, None]
+"""A file of prompts and what they are asked of, None for ours."""
+
+
+def tables(sets: Sequence[PromptSet]) -> Iterator[str]:
+    """The table: each set in one workspace, ours with each project alone as well, and all sets together."""
+    yield from _HEAD.splitlines()
+    every = [found for one in sets for found in _ask_sets(*one)]
+    together = [one for name, asked in every for one in asked if name != _ALONE]
+    for name, asked in [*every, ("together", together)] if len(sets) > 1 else every:
+        for half in (False, True):
+            chosen = [one for one in asked if one.prompt.is_held_out == half]
+            yield _line(f"{name}, {'held out' if half else 'tuned on'}", chosen)
+
+
+def _ask_sets(file: Path | None, material: Material | None) -> Iterator[tuple[str, list[Asked]]]:
+    with _opened(material or coding()) as connection:
+        prompts = list(read_prompts(file or _OWN, connection))
+        yield (material or coding()).name, ask(connection, prompts)
+    if material is None:
+        yield _ALONE, [one for project in _projects() for one in _ask_alone(project, prompts)]
+
+
+def _projects() -> list[str]:
+    return sorted({session.project or "" for session in coding().sessions})
+
+
+def _ask_alone(project: str, prompts: Iterable[Prompt]) -> list[Asked]:
+    """What is given where nothing but a project is in memory."""
+    whole = coding()
+    own = replace(whole, sessions=[one for one in whole.sessions if one.project == project])
+    with _opened(own) as connection:
+        return ask(connection, [one for one in prompts if one.project == build_project_key(project)])
+
+
+@contextmanager
+def _opened(material: Material) -> Iterator[sqlite3.Connection]:
+    with TemporaryDirectory(prefix="lineage-eval-") as folder, captured(Path(folder) / "workspace", material) as ws:
+        assert isinstance(ws.index, SqliteIndex)
+        with closing(reader.open_database(str(ws.index.path))) as connection:
+            yield connection
+
+
+def read_prompts(file: Path, connection: sqlite3.Connection) -> Iterator[Prompt]:
+    """The prompts of a file; those of a project are asked in a few others, too, and small talk in a few of all."""
+    projects = [key for (key,) in connection.execute(_SELECT_PROJECTS)]
+    for line in file.read_text(encoding="utf-8").splitlines():
+        kind = _SIGNS.get(line[:1])
+        if kind is None:
+            continue
+        *place, text = line[2:].split(" | ")[: 1 + (kind != UNRELATED)]
+        key = ""
+        if kind == HELD:
+            (key,) = connection.execute(_SELECT_PROJECT, (f"{place[0]}*",)).fetchone()
+            yield Prompt(HELD, text, key, line.rpartition(" | ")[2])
+        elif kind != UNRELATED:
+            found = connection.execute(_SELECT_NAMED, (f"%/{place[0]}",)).fetchone()
+            key = found[0] if found else place[0]
+        if kind == MISSING:
+            yield Prompt(MISSING, text, key)
+        others = [one for one in projects if one != key]
+        start = zlib.crc32(text.encode()) >> 8
+        for number in range(min(_PROJECTS_ASKED, len(others))):
+            yield Prompt(UNRELATED, text, others[(start + number * 7) % len(others)])
+
+
+def ask(connection: sqlite3.Connection, prompts: Iterable[Prompt]) -> list[Asked]:
+    return [Asked(one, recall_at_prompt(connection, [one.project], None, one.text)) for one in prompts]
+
+
+def _line(name: str, asked: Sequence[Asked]) -> str:
+    by_kind = {kind: [one for one in asked if one.prompt.kind == kind] for kind in (HELD, MISSING, UNRELATED)}
+    held = by_kind[HELD]
+    given = {kind: [bool(one.recall.items) for one in some] for kind, some in by_kind.items()}
+    tokens = [sum(item.tokens for item in one.recall.items) for one in held if one.recall.items]
+    cells = (_share([one.is_right for one in held]), _share(given[HELD]), f"{median(tokens or [0]):.0f}")
+    return f"| {name} | {' | '.join((*cells, _share(given[MISSING]), _share(given[UNRELATED])))} |"
+
+
+def _share(values: Sequence[bool]) -> str:
+    if not values:
+        return "-"
+    low, high = interval(values)
+    return f"{sum(values):,} of {len(values):,} = {sum(values) / len(values):.3f} {low:.2f} to {high:.2f}"
+
+
+Sample = tuple[Mapping[str, float], bool, float]
+"""Features, whether they are those of an answer, and the weight of the prompt."""
+
+
+def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
+    """Fit weights and floor on the tuned half of sets, of ours with each project alone as well; write the data file."""
+    shipped = load_floor()
+    asked = [one for own in sets for _, some in _ask_sets(*own) for one in some]
+    tuned = [one for one in asked if not one.prompt.is_held_out]
+    names = list(shipped.weights)
+    samples = [sample for one in tuned for sample in _build_samples(one)]
+    weights = _fit_weights(samples, names)
+    values = json.loads(Path(floor_file.FILE).read_text(encoding="utf-8"))
+    values |= {"weights": {name: round(weight, 3) for name, weight in weights.items()}, "floor": 0.0}
+    fitted = Floor(values)
+    best = {kind: sorted(_best_scores(tuned, kind, fitted)) for kind in (MISSING, UNRELATED)}
+    allowed = best[MISSING][int(len(best[MISSING]) * (1 - _MISSING_SHARE)) - 1]
+    values["floor"] = round(max(allowed, best[UNRELATED][-1] + _SPARE), 3)
+    Path(floor_file.FILE).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    yield f"{len(samples):,} samples: {values['weights']}, floor {values['floor']}; {allowed:.2f} would do for the same"
+    yield f"project, and {best[UNRELATED][-1]:.2f} for what is unrelated"
+
+
+def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:
+    ranked = sorted(one.recall.considered, key=lambda found: -found.features["coverage"] - found.features["sentence"])
+    return [(found.features, "".join(found.sentences.parts)) for found in ranked[:_CONSIDERED]]
+
+
+def _build_samples(one: Asked) -> Iterator[Sample]:
+    """Yield the best answer of a prompt that memory holds, and the best of one that it doesn't."""
+    found = _considered(one)
+    if one.prompt.kind == HELD:
+        found = [(features, text) for features, text in found if holds(text, one.prompt.answer)]
+    weight = {HELD: 1.0, MISSING: 1.0, UNRELATED: 0.25}[one.prompt.kind]
+    yield from ((features, one.prompt.kind == HELD, weight) for features, _ in found[:1])
+
+
+def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[float]:
+    for one in asked:
+        if one.prompt.kind == kind:
+            yield max((floor.score(one) for one, _ in _considered(one) if not floor.find_missed(one)), default=-99.0)
+
+
+def _fit_weights(samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
+    """Return the weights of a logistic regression, by gradient descent, without its constant: the floor takes it up."""
+    means = {name: sum(one[0][name] for one in samples) / len(samples) for name in names}
+    spreads = {
+        name: math.sqrt(sum((one[0][name] - means[name]) ** 2 for one in samples) / len(samples)) or 1.0
+        for name in names
+    }
+    rows = [([(one[0][name] - means[name]) / spreads[name] for name in names], one[1], one[2]) for one in samples]
+    scale = sum(weight for _, _, weight in rows)
+    weights, constant = [0.0] * len(names), 0.0
+    for _ in range(_STEPS):
+        gradient, step = [0.0] * len(names), 0.0
+        for features, is_answer, weight in rows:
+            total = constant + sum(map(float.__mul__, weights, features))
+            error = weight * (1 / (1 + math.exp(-total)) - is_answer) / scale
+            step += error
+            gradient = [one + error * feature for one, feature in zip(gradient, features, strict=True)]
+        constant -= _RATE * step
+        # Each of these features speaks for an answer or not at all, unless it is about the prompt alone.
+        weights = [one - _RATE * (slope + _DECAY * one) for one, slope in zip(weights, gradient, strict=True)]
+    return {name: weight / spreads[name] for name, weight in zip(names, weights, strict=True)}

@@ -1,0 +1,27 @@
+"""Fails if a recall splits a text in other words than a capture does: what a tool printed would be told at a prompt."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lineage.core.base.normalize import tokenize, tokenize_folded
+from lineage.core.base.unwrap import fold_readings
+from lineage.core.base.word_runs import split_plain_words
+
+SIGNS = st.one_of(st.characters(codec="utf-8"), st.sampled_from("aÉßﬁ ̈が’…ä­\u200b한글日本_-.,1"))
+
+
+@example("Straße’s ﬁle, Übergabe: 日本語のファイル")
+@example("zero\u200bwidth ä")
+@given(st.text(SIGNS, max_size=60))
+def test_plain_words_are_those_of_a_capture(text: str) -> None:
+    words = split_plain_words(text)
+    if words is not None:
+        assert words == tokenize(text)
+
+
+def test_what_may_be_markup_is_left_to_the_whole_reading() -> None:
+    for text in ("skip <b>the</b> check", r"a\nb", "[the](docs) say", "see%20this", "signa-\nture", "app | row"):
+        assert split_plain_words(text) is None, text
+    assert split_plain_words("Push straight to the mirror") == tokenize_folded(
+        fold_readings("push straight to the mirror")
+    )

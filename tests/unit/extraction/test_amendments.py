@@ -1,0 +1,87 @@
+"""What a newer statement amends: 42 chains in seven languages, and 200 pairs that have nothing to do with each other.
+
+`OlderStatements` finds what `amends` says, without comparing all of them; `_find` what the patterns alone find.
+
+The guards: `asserted` and `of_old` in `_replaces` and `amends`, both sides of `alike`, `denied`, `_IN_THE`, `_NUMBER`.
+"""
+
+from itertools import pairwise
+
+import pytest
+
+from lineage.extraction.amendments import OlderStatements, amends
+from tests.support.amendments import Chain, read_chains, read_unrelated
+
+CHAINS = read_chains()
+
+
+def test_there_are_chains_and_pairs_enough() -> None:
+    assert (len(CHAINS), len({chain.language for chain in CHAINS}), len(list(read_unrelated()))) == (42, 7, 200)
+    assert all(len(chain.statements) in (2, 3, 4) for chain in CHAINS)
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: chain.question)
+def test_each_statement_amends_the_one_before(chain: Chain) -> None:
+    for (_, older), (_, newer) in pairwise(chain.statements):
+        assert amends(newer, older), (newer, older)
+        assert not amends(newer, newer)
+
+
+def test_nothing_amends_what_it_has_nothing_to_do_with() -> None:
+    assert [pair for pair in read_unrelated() if amends(pair[1], pair[0]) or amends(pair[0], pair[1])] == []
+    for chain in CHAINS:
+        others = (text for other in CHAINS if other is not chain for _, text in other.statements)
+        assert [(text, other) for other in others for _, text in chain.statements if amends(text, other)] == []
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        # what both leave behind, or the newer one only denies
+        ("Use pnpm rather than npm for the web app, please.", "The web app uses pnpm, no longer npm."),
+        (
+            "The importer doesn't read empty rows in Excel files.",
+            "Count the rows of the importer before you read Excel.",
+        ),
+        # another subject in the same words, or another number of it
+        ("Use prettier for formatting TypeScript.", "Use black for formatting Python."),
+        ("Commit subjects may be 72 characters long.", "Lines of code may be 80 characters long."),
+        ("Os backups ficam no S3.", "As imagens ficam no S3."),
+        # the same once more, with and without a negation
+        ("Never push to main.", "Never push to main!"),
+        ("We no longer cache responses in the browser.", "The browser tests cache node_modules between runs."),
+        ("", "Use tabs."),
+        ("Use tabs.", ""),
+    ],
+)
+def test_what_only_looks_like_an_amendment_is_none(newer: str, older: str) -> None:
+    assert not amends(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("Use ruff for formatting Python.", "Use black for formatting Python."),
+        ("Don't sort the imports of generated files.", "Sort the imports of generated files."),
+        ("The importer reads 500 rows at once.", "The importer reads 100 rows at once."),
+    ],
+)
+def test_a_contradiction_on_the_same_subject_is_one_without_a_word_of_it(newer: str, older: str) -> None:
+    assert amends(newer, older)
+
+
+def test_older_statements_are_found_as_if_each_was_compared() -> None:
+    texts = [text for chain in CHAINS for _, text in chain.statements]
+    texts += [text for pair in read_unrelated() for text in pair]
+    # what shares little else with what it replaces: an object, or a choice
+    texts += [
+        "Use npm for audits of any kind of dependency, with mails, charts, trends, owners, fixes, dates and deadlines.",
+        "Goodbye npm audits, dependencies deserve better.",
+    ]
+    texts += ["When the nightly import of the warehouse fails, use curl for uploads.", "Use rsync for uploads."]
+    older = OlderStatements()
+    for text in texts:
+        older.add(text)
+    found = {(new, texts[number]) for new in texts for number in older.find_amended(new)}
+    assert found == {(new, old) for new in texts for old in texts if amends(new, old)}
+    assert {texts[-3], texts[-1]} <= {new for new, _ in found}

@@ -1,0 +1,80 @@
+"""Nothing shows a stale decision before what amends it, in 42 chains of sessions, and search says what is stale.
+
+The guards: `amends` and the order in `_find_amendment`, the project there, `_visit`, `standing` in `order_amended`,
+`_mark_entry`.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prompt_recall import recall_for_prompt
+from lineage.pipeline.search.search import search
+from lineage.workspace.workspace import Workspace
+from tests.support.amendments import Chain, read_chains
+from tests.support.books import write_entry
+from tests.support.workspace import at_time, end_session, open_memory_workspace
+
+CHAINS = read_chains()
+LATER = "2026-12-01T00:00:00.000Z"
+REPLY = {"user": "assistant", "assistant": "user"}
+
+
+@pytest.fixture(scope="module")
+def ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A workspace of a session for each statement of each chain, all of one project."""
+    with open_memory_workspace(tmp_path_factory.mktemp("chains")) as opened:
+        for number, chain in enumerate(CHAINS):
+            for day, (speaker, text) in enumerate(chain.statements, 1):
+                turns = [{"role": "user", "text": f"{chain.question}?"}, {"role": speaker, "text": text}]
+                turns.append({"role": REPLY[speaker], "text": "OK."})
+                now = at_time(opened, f"2026-0{day}-10T{number // 60:02}:{number % 60:02}:00.000Z")
+                end_session(now, f"{number}-{day}", transcript=turns, project="/home/ada/demo")
+        yield opened
+
+
+@pytest.mark.parametrize("number", range(len(CHAINS)), ids=[chain.question for chain in CHAINS])
+def test_current_comes_before_superseded(ws: Workspace, number: int) -> None:
+    chain: Chain = CHAINS[number]
+    found = search(ws, chain.question, None, 10).hits
+    hits = [hit for hit in found if hit.entry is None]
+    own = [hit for hit in hits if str(hit.session_id).startswith(f"{number}-")]
+    newest_first = [f"{number}-{day}" for day in range(len(chain.statements), 0, -1)]
+    assert [hit.session_id for hit in own] == newest_first
+    assert [hit.superseded is None for hit in own] == [True, *[False] * (len(own) - 1)]
+    by_token = {hit.session_token: hit for hit in own} | {hit.entry.id: hit for hit in found if hit.entry}
+    for hit in own[1:]:
+        assert hit.superseded
+        newer = by_token[hit.superseded.by]
+        assert (newer.membership_ts or "")[:10] == hit.superseded.on > (hit.membership_ts or "")[:10]
+
+
+@pytest.mark.parametrize("number", range(len(CHAINS)), ids=[chain.question for chain in CHAINS])
+def test_a_prompt_and_a_context_are_told_what_is_current_first(ws: Workspace, number: int) -> None:
+    question, said = CHAINS[number].question, [text for _, text in CHAINS[number].statements]
+    recall = recall_for_prompt(ws, question, agent_id="default", keys=["~/demo"], folder=None, is_asked=True)
+    context = build_context(ws, ContextRequest(project="/home/ada/demo", query=question))
+    for told in ("\n".join(item.text for item in recall.items), context.text):
+        places = [told.find(text[:40]) for text in reversed(said)]
+        assert places[0] >= 0 and all(place < 0 or place > places[0] for place in places[1:])
+
+
+def test_another_project_s_sessions_and_unrelated_ones_stay_where_they_are(ws: Workspace) -> None:
+    for day, project in enumerate(("shop", "blog"), 1):
+        now = at_time(ws, f"2026-07-0{day}T00:00:00.000Z")
+        text = ("Use npm for the okapi page.", "The okapi page uses pnpm, no longer npm.")[day - 1]
+        turns = [{"role": "user", "text": text}, {"role": "assistant", "text": "OK."}]
+        end_session(now, f"o-{day}", transcript=turns, project=f"/home/ada/{project}")
+    hits = [hit for hit in search(ws, "okapi page", None, 10).hits if str(hit.session_id).startswith("o-")]
+    assert [hit.superseded for hit in hits] == [None, None]
+
+
+def test_a_superseded_entry_comes_last_and_says_what_took_its_place(ws: Workspace) -> None:
+    old = write_entry(ws, "project/demo", "decision", "The quokka service speaks REST, quokka by quokka.")
+    new = write_entry(ws, "project/demo", "decision", "The quokka service speaks gRPC.", at=LATER, supersedes=(old.id,))
+    write_entry(ws, "project/demo", "fact", "A quokka is a marsupial of the size of a cat, in the south of Australia.")
+    hits = [hit for hit in search(ws, "quokka service REST", None, 10).hits if hit.entry]
+    assert [hit.entry.id for hit in hits if hit.entry][-1] == old.id
+    assert hits[-1].superseded == (LATER[:10], new.id, "The quokka service speaks gRPC.")
+    assert {hit.superseded for hit in hits[:-1]} == {None}

@@ -1,0 +1,167 @@
+"""Recall at a prompt: what is given, what never is, and that it costs a hook no more than the standard library."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
+from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.memory.entry_writer import write_entries
+from lineage.recall import reader
+from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, Recall, recall_at_prompt
+from tests.support.workspace import end_session, make_turns, open_test_workspace
+
+PROJECT = "/home/ada/demo"
+KEY = "~/demo"
+ASKED = "The importer loses the last row again when a CSV file has no trailing newline, what did we decide?"
+TALK = (
+    "Our importer drops the last row of CSV files without a trailing newline.",
+    "We decided to read them with csv.reader, which copes with a missing trailing newline in the last row.",
+)
+OTHERS = ("Draw the chart of visitors in blue.", "The chart is blue now, with a legend for visitors by country.")
+
+
+def recall(root: Path, prompt: str = ASKED, keys: Sequence[str] = (KEY,), **asked: Any) -> Recall:
+    return recall_at_prompt(reader.open_index(str(root)), keys, "default", prompt, **asked)
+
+
+def talk(root: Path, session: str = "s-1", texts: Sequence[str] = TALK, **payload: object) -> str:
+    with open_test_workspace(root) as ws:
+        end_session(ws, "s-0", transcript=make_turns(*OTHERS), project=PROJECT)
+        return end_session(
+            ws, session, **{"transcript": make_turns(*texts), "project": PROJECT, **payload}
+        ).session_token
+
+
+def test_the_passage_that_answers_is_given_with_where_it_is_from(tmp_path: Path) -> None:
+    token = talk(tmp_path)
+    (item,) = recall(tmp_path).items
+    assert "csv.reader" in item.text
+    assert (item.kind, item.origin, item.at[:4]) == ("passage", token, "2026")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["", " ", "🦆", "run the tests again", "yes", "thanks!", "日本語で直してください", '" OR NEAR(* -x:', "\0\ud800"],
+)
+def test_nothing_is_given_of_a_prompt_that_memory_holds_nothing_about(tmp_path: Path, prompt: str) -> None:
+    talk(tmp_path)
+    assert recall(tmp_path, prompt).items == ()
+
+
+@pytest.mark.parametrize(
+    "hidden", [{"private": True}, {"project": "/home/ada/other"}, {"project": None}, {"agent_id": "other"}], ids=str
+)
+def test_a_session_that_is_private_or_of_somebody_else_is_never_given(
+    tmp_path: Path, hidden: dict[str, object]
+) -> None:
+    talk(tmp_path, **hidden)
+    assert recall(tmp_path).items == ()
+
+
+def test_neither_a_removed_session_nor_the_running_one_nor_what_was_given(tmp_path: Path) -> None:
+    token = talk(tmp_path)
+    (item,) = recall(tmp_path).items
+    assert recall(tmp_path, exclude_session="s-1").items == ()
+    assert recall_at_prompt(reader.open_index(str(tmp_path)), [KEY], "default", ASKED, given=[item.id]).items == ()
+    tombstone = tmp_path / "memory" / "tombstones" / f"{token}.md"
+    tombstone.parent.mkdir(parents=True)
+    tombstone.write_text("the index doesn't know of it yet")
+    assert recall(tmp_path).items == ()
+    tombstone.unlink()
+    with open_test_workspace(tmp_path) as ws:
+        remove(ws, token, reason="mistake")
+    assert recall(tmp_path).items == ()
+
+
+@pytest.mark.leaves_findings
+def test_an_entry_is_given_where_its_sentence_is_hidden_in_the_passage(tmp_path: Path) -> None:
+    """The user stated it first, so that it is kept; a tool printed it later, so that no passage shows it."""
+    talk(tmp_path, "s-2", OTHERS)
+    decided = "Decision: the importer reads a CSV file with csv.reader, for the last row has no trailing newline."
+    turns = make_turns(decided, "Done.")
+    turns.insert(1, {"role": "tool", "name": "read_file", "text": f"{decided} The end of the notes."})
+    with open_test_workspace(tmp_path) as ws:
+        end_session(ws, "s-1", transcript=turns, project=PROJECT)
+    (item,) = recall(tmp_path).items
+    assert (item.kind, item.text) == ("decision", decided)
+
+
+def test_without_a_project_nothing_is_given(tmp_path: Path) -> None:
+    talk(tmp_path)
+    assert recall(tmp_path, keys=()).items == ()
+
+
+@pytest.mark.leaves_findings
+def test_what_is_superseded_comes_after_what_holds_and_never_alone(tmp_path: Path) -> None:
+    statements = (
+        "Decision: the payment webhook retries five times with exponential backoff.",
+        "Decision: the payment webhook no longer retries five times, it goes to the dead letter queue.",
+    )
+    with open_test_workspace(tmp_path) as ws:
+        for day, said in enumerate(statements, 1):
+            at = f"2026-11-{day:02}T10:00:00.000Z"
+            turns = make_turns(said, "Done.", start=at[:16])
+            found = end_session(ws, f"s-{day}", transcript=turns, project=PROJECT, captured_at=at, ended_at=at)
+            quote = Provenance(HEURISTIC, found.session_token, f"t-000000000{day}", "user", "", said)
+            learned = [Admission("decision", said, "project/demo", False, quote)]
+            write_entries(ws, learned, at=at, origin=found.transcript_path or "", tags=(HEURISTIC,))
+    connection = reader.open_index(str(tmp_path))
+    assert connection.execute("select sum(standing), count(*) from book_entries where shelf = ''").fetchone() == (1, 2)
+    first, *others = recall(
+        tmp_path, "How often does the payment webhook retry, five times with exponential backoff?"
+    ).items
+    assert "dead letter queue" in first.text
+    assert all(one.title.startswith("superseded on 2026-11") for one in others)
+    assert "five times" in " ".join(one.text for one in others)
+    again = recall(tmp_path, "How often does the payment webhook retry?", given=[first.id], exclude_session="s-2").items
+    assert again == ()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from(f"{' '.join(TALK)} {ASKED}".split()), max_size=400), st.text(max_size=200))
+def test_any_prompt_gives_the_same_twice_and_stays_within_its_bounds(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], rest: str
+) -> None:
+    root = tmp_path_factory.getbasetemp() / "bounds"
+    if not root.exists():
+        for number in range(6):
+            talk(root, f"s-{number + 1}", [f"{text} Case {number}. " * 6 for text in TALK])
+    prompt = f"{' '.join(words)} {rest}"
+    found = recall(root, prompt)
+    assert [one.id for one in found.items] == [one.id for one in recall(root, prompt).items]
+    assert len(found.items) <= MAX_ITEMS
+    assert sum(one.tokens for one in found.items) <= MAX_TOKENS
+
+
+def test_past_the_deadline_it_fails_and_a_missing_index_is_not_created(tmp_path: Path) -> None:
+    talk(tmp_path)
+    connection = reader.open_index(str(tmp_path))
+    with pytest.raises(sqlite3.OperationalError):
+        reader.set_deadline(connection, time.monotonic() - 1)
+    reader.set_deadline(connection, time.monotonic() + 0.001)
+    time.sleep(0.002)
+    with pytest.raises(sqlite3.OperationalError):
+        connection.execute(
+            "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"
+        ).fetchone()
+    with pytest.raises(sqlite3.OperationalError):
+        reader.open_index(str(tmp_path / "nowhere"))
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_hook_pays_for_no_regular_expression() -> None:
+    program = (
+        "import sys, lineage.recall.at_prompt; print(*{'re', 'dataclasses', 'typing', 'json'} & sys.modules.keys())"
+    )
+    asked = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {program}"],
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    assert asked.stdout.strip() == ""
