@@ -116,6 +116,20 @@ def find_unused_claim(ws: Workspace, project: str | None, repository: str | None
     return f"{folder}{CLAIM_NOTE}" if is_alone and is_last else None
 
 
+def list_unused_claims(ws: Workspace) -> list[str]:
+    """Return the notes that claim folders in which there is no book, for projects without a session in the index."""
+    files: dict[str, list[str]] = {}
+    for entry in ws.documents.base.list(_PROJECTS):
+        folder, _, name = entry.key.rpartition("/")
+        files.setdefault(folder, []).append(name)
+    alone = [folder for folder, names in files.items() if names == [CLAIM_NOTE]]
+    if not alone:
+        return []
+    folders = BookFolders(ws)
+    used = {folders.resolve(path, key if is_repository(key) else None) for key, path in ws.index.list_projects()}
+    return [f"{folder}/{CLAIM_NOTE}" for folder in alone if unescape_name(folder.removeprefix(_PROJECTS)) not in used]
+
+
 def list_names(key: str) -> Iterator[str]:
     """Yield the names that the folder of a project's key may have, the first free one first; the last is its own."""
     parts, short_hash = key.split("/"), _hash_key(key)[:8]

@@ -7,7 +7,7 @@ from lineage.core.base import naming
 from lineage.errors import FormatError
 from lineage.index import vector_search
 from lineage.index.vectors import VectorsLost
-from lineage.store import BusyError, commit, read_or_none
+from lineage.store import BusyError, commit, compute_sha256, read_or_none
 from lineage.workspace.lookup import load_row
 from lineage.workspace.workspace import Workspace
 
@@ -82,14 +82,20 @@ def scrub_vectors(ws: Workspace) -> None:
 
 
 def unlink_session(ws: Workspace, token: str) -> None:
-    """Take a session out of the manifests of others: of its parent, and of those that it came before."""
+    """Take a session out of the manifests of others: of its parent, and of those that it came before.
+
+    Rows that differ from their manifests are written, too: a run that was cut off left some.
+    """
+    indexed = {one.path: one.sha256 for one in ws.index.iter_files()}
     for entry in ws.documents.store.list(naming.MEMORY):
         name = naming.parse_path(entry.key)
         if name is None or name.kind != naming.MANIFEST or name.token == token:
             continue
         blob = read_or_none(ws.documents.store, entry.key)
         with suppress(FormatError):  # a damaged one: `verify` reports it
-            if blob and token.encode() in blob.data:
+            is_named = blob is not None and token.encode() in blob.data
+            if is_named:
                 ws.documents.manifests.unlink(name.stem, token, ws.new_id(), ws.now)
+            if is_named or (blob and entry.key in indexed and indexed[entry.key] != compute_sha256([blob.data])):
                 row = load_row(ws.documents.store, entry.key)
                 ws.index.upsert([row[0]] if row else [])

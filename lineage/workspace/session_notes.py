@@ -20,7 +20,7 @@ from lineage.core.format.manifest import SessionLinks
 from lineage.errors import WorkspaceError
 from lineage.projection import session_notes as rendering
 from lineage.projection.memory_item import MemoryItem
-from lineage.store import read_or_none, update
+from lineage.store import update
 from lineage.workspace.book_folders import BookFolders, list_names
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks
 from lineage.workspace.memory_items import build_item
@@ -187,21 +187,30 @@ def list_notes(ws: Workspace) -> list[str]:
 
 
 def _write_notes(ws: Workspace, notes: SessionNotes, keys: Iterable[str]) -> None:
-    store, texts = ws.documents.store, dict[str, str | None]()
     for key in sorted(keys):
-
-        def change(data: bytes | None, key: str = key) -> bytes | None:
-            texts[key] = notes.render(key)
-            return note_paths.replace_block(data, texts[key])
-
         try:
-            is_written = update(store, key, change)
+            _write_note(ws, notes, key)
         except WorkspaceError as error:
             if type(error) is not WorkspaceError:  # the disk is full, or the server away
                 raise
-            continue  # a folder where the note belongs, or a file in place of its folder: `verify` names it
-        if is_written and texts[key] is None and (blob := read_or_none(store, key)) and not blob.data.strip():
-            store.delete(key)  # it held nothing of a person's
+            # a folder where the note belongs, or a file in place of its folder: `verify` names it
+
+
+def _write_note(ws: Workspace, notes: SessionNotes, key: str) -> None:
+    """Write a note; delete it in one step if nothing would stay in it, so a crash leaves no empty file."""
+    store, is_empty = ws.documents.store, False
+
+    def change(data: bytes | None) -> bytes | None:
+        nonlocal is_empty
+        changed = note_paths.replace_block(data, notes.render(key))
+        is_empty = changed is not None and not changed.strip()
+        return None if is_empty else changed
+
+    update(store, key, change)
+    if is_empty:
+        store.delete(key)
+        # A capture may have put its session there meanwhile, and believes that the note stands.
+        update(store, key, change)
 
 
 def _key(path: str) -> str:

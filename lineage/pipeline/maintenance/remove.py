@@ -33,7 +33,7 @@ from lineage.pipeline.memory.session_entries import (
     serialize_without_session,
 )
 from lineage.store import MissingError, Store, map_concurrently, read_or_none
-from lineage.workspace.book_folders import find_unused_claim
+from lineage.workspace.book_folders import find_unused_claim, list_unused_claims
 from lineage.workspace.lookup import load_readable_document, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
 from lineage.workspace.removed_sessions import scrub_databases, unlink_session
@@ -138,7 +138,6 @@ def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
         Tombstone(kind="tombstone", session_token=job.token, removed_at=job.captured_at, **values)
     )
     paths = _list_paths(ws, job.token)
-    claims = _list_unused_claims(ws, job.token, paths)
     unlink_session(ws, job.token)
     ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
@@ -148,8 +147,6 @@ def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
     own = {job.token, *(derive_session_token(job.payload["agent_id"], name) for name in names)}
     recalled = ws.documents.recall_log.forget(own, ws.index.find_entries_of_session(job.token))
     forget_session_entries(ws, job.token)
-    for path in claims:
-        ws.documents.base.delete(path)
     keys = []
     for event in (*ws.documents.hook_queue.list_pending(), *ws.documents.hook_queue.dead_letters()):
         payload = parse_hook_payload(event.harness, event.payload)
@@ -158,7 +155,10 @@ def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
     spooled = ws.documents.spool.discard(job.token) + ws.documents.hook_queue.discard(keys)
     spooled += ws.documents.checkpoints.discard(job.token) + recalled
     ws.documents.context_cache.clear()  # a cached context may quote the session
-    return spooled, ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
+    rows = ws.index.delete_session(job.token) + ws.telemetry.forget(job.token)
+    for path in list_unused_claims(ws):  # as the rows are now, so that a run after a crash finds them, too
+        ws.documents.base.delete(path)
+    return spooled, rows
 
 
 def _settle(ws: Workspace, jobs: Sequence[Job]) -> int:
@@ -193,8 +193,8 @@ def _read_tie(ws: Workspace, key: str) -> tuple[str, str] | None:
     return (document.identity.token, parent) if document and parent else None
 
 
-def _list_unused_claims(ws: Workspace, token: str, paths: Iterable[str]) -> set[str]:
-    """Return the notes in folders of books that nothing but the session's capture made."""
+def _find_unused_claims(ws: Workspace, token: str, paths: Iterable[str]) -> set[str]:
+    """Return the notes in folders of books that the session's removal will leave alone."""
     documents = [document for path in paths if (document := load_readable_document(ws, path))]
     projects = {(document.project, document.repository) for document in documents}
     return set(filter(None, (find_unused_claim(ws, *project, token) for project in projects)))
@@ -311,7 +311,7 @@ def _build_receipt(
     # the files of others: another session's, a book, whatever the vault's owner keeps there
     keys = [entry.key for entry in ws.documents.store.list("") if entry.key not in paths]
     if dry_run:  # these are written again, or go too
-        unused = {path for one in targets for path in _list_unused_claims(ws, one.token, one.paths)}
+        unused = {path for one in targets for path in _find_unused_claims(ws, one.token, one.paths)}
         keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER and key not in unused]
     found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets), keys)
     traces = {key: trace for key, trace in zip(keys, found, strict=True) if trace}
