@@ -89,7 +89,7 @@ def state(root: Path) -> list[object]:
 def addresses(client: WebClient) -> list[str]:
     """Every address that there is, those of changes too, with names in it that there are."""
     entry = client.get("/api/pending").json["entries"][0]["id"]
-    names = {"session": "long", "id": entry, "kind": "summary"}
+    names = {"session": "long", "id": entry, "kind": "summary", "number": "1"}
     patterns = [PREFIX + route.path for route in ROUTES] + [page.path for page in PAGES] + ["/login"]
     paths = sorted({re.sub(r"{(\w+)}", lambda match: names[match[1]], pattern) for pattern in patterns})
     queries = {"/api/entries": "?kind=preference", "/api/search": "?q=parser", "/search": "?q=parser"}

@@ -139,7 +139,7 @@ def test_without_a_model_a_mode_is_a_mistake_and_status_says_nothing(lineage: Li
     lineage.end_sample()
     for arguments in (("search", "boat", "--mode", "hybrid"), ("embed",)):
         done = lineage(*arguments)
-        assert (done.code, "Semantic search" in done.err) == (2, True)
+        assert (done.code, "lineage help semantic search" in done.err) == (2, True)
     assert lineage("search", "newline", "--mode", "lexical").code == 0
     assert "embedding" not in lineage("status").out
     assert not (lineage.root / ".lineage" / "vectors.db").exists()

@@ -102,7 +102,9 @@ class _Applier:
             rows = ws.index.list_sessions(None, parent=self.intent.job.token, limit=MAX_SUB_AGENTS)
             names = (naming.parse_path(row.manifest_path) for row in rows)
             sub_agents = {name.stem for name in names if name}
-        files = [file for one in self.intent.artifacts for file in list_edited_files(one).splitlines()]
+        # A transcript quotes what it likes, and may be too large for memory.
+        summaries = [one for one in self.intent.artifacts if one.kind == naming.SUMMARY]
+        files = [file for one in summaries for file in list_edited_files(one).splitlines()]
         links = find_session_links(ws, self.first, stem, files)
         ws.documents.manifests.link(stem, self.intent.artifacts, ws.new_id(), ws.now, sub_agents, links)
         if parent := find_parent_stem(ws, self.first):

@@ -21,6 +21,7 @@ from lineage.core.sanitizer.artifacts import resanitize_artifact
 from lineage.errors import FormatError
 from lineage.pipeline.capture import session as sessions
 from lineage.store import read_or_none
+from lineage.workspace.book_folders import list_unused_claims
 from lineage.workspace.book_index import index_books
 from lineage.workspace.lookup import load_row
 from lineage.workspace.publish import publish_all
@@ -146,8 +147,10 @@ def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResu
 
 
 def _finish(ws: Workspace, jobs: list[Job]) -> None:
-    """Remove the old texts from MEMORY.md, caches, free pages, vectors and half-written files."""
+    """Remove the old texts from MEMORY.md, claims, caches, free pages, vectors and half-written files."""
     publish_all(ws)
+    for path in list_unused_claims(ws):  # the names of projects that are called otherwise now
+        ws.documents.base.delete(path)
     ws.documents.context_cache.clear()
     ws.index.scrub()
     prune_vectors(ws)
