@@ -53,11 +53,11 @@ class _SectionRule:
 # The sections, in their order in the block.
 SECTION_RULES = (
     _SectionRule("curated", "AGENT_MEMORY.md (authoritative)", "`AGENT_MEMORY.md`", 24, 60),
+    # newest first, before rules and entries that one of them may amend without having become one
+    _SectionRule("passages", "What was said about the question", "`lineage search`", 6, 25),
     _SectionRule("rules", "Rules and preferences", "`lineage book list`", 18, 50),
     _SectionRule("last_session", LAST_SESSION, "its summary", 14, 40),
     _SectionRule("recent", "Recent sessions", "`lineage sessions`", 5, 20),
-    # newest first, before entries that one of them may amend without having become one
-    _SectionRule("passages", "What was said about the question", "`lineage search`", 6, 25),
     _SectionRule("decisions", "Decisions that may matter", "`lineage search`", 6, 20),
     _SectionRule("lessons", "Lessons that may matter", "`lineage search`", 5, 20),
     _SectionRule("project", "This project", "`lineage book list`", 6, 30),

@@ -25,7 +25,7 @@ from tests.support.workspace import make_turns
 
 DATA = Path(__file__).parents[1] / "data"
 SECTIONS = [
-    "authority", "curated", "rules", "last_session", "recent", "passages", "decisions", "lessons", "project",
+    "authority", "curated", "passages", "rules", "last_session", "recent", "decisions", "lessons", "project",
     "commands", "session", "tasks", "daily", "recovery",
 ]  # fmt: skip
 

@@ -183,13 +183,13 @@ def test_many_are_forgotten_at_once(client: WebClient) -> None:
     assert page(client, "/memory?filter=harbours&group=global&page=2").count('type="checkbox"') == 10
     chosen = re.findall(r'name="ids" value="(\w+)"', group)[:3]
     answer = client.request(
-        "POST", "/entries/forget",
+        "POST", "/memory/forget",
         urlencode([("csrf", read_form_field(group, "csrf")), *(("ids", one) for one in chosen)]).encode(),
         Content_Type="application/x-www-form-urlencoded", Origin=client.url,
     )  # fmt: skip
     assert answer.status == 303
     assert [client.get(f"/entries/{one}").status for one in chosen] == [404, 404, 404]
-    assert client.post_form("/entries/forget").status == 400
+    assert client.post_form("/memory/forget").status == 400
 
 
 def test_a_session_shows_what_it_learned_and_was_given(client: WebClient, root: Path) -> None:

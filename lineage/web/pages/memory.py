@@ -122,7 +122,7 @@ def _build_action_page(name: str) -> Page:
 PAGES = (
     Page("/memory", _show_memory),
     Page("/entries", _remember, POST),
-    Page("/entries/forget", _forget_chosen, POST),
+    Page("/memory/forget", _forget_chosen, POST),
     Page("/entries/{id}", _show_entry),
     Page("/entries/{id}/confirm", _show_confirmation),
     Page("/entries/{id}/confirm", _confirm, POST),
