@@ -450,6 +450,7 @@ def hold(program: Program, cells: Collection[str]) -> dict[str, str]:
                     problems[name] = traceback.format_exc()[-6000:]
                 finally:
                     life.sandbox.end_terminals()
+                    life.sandbox.lineage("sweep")  # no cell counts a session that the one before left behind
                     state = "lost" if name in problems else "held"
                     print(f"{program.name}, {name}: {state} in {time.monotonic() - started:.1f} s")
     except AssertionError:  # not even a home with hooks
