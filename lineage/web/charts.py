@@ -3,13 +3,13 @@
 A template draws them as SVG. Coordinates are in the chart's own units.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
 
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
 from lineage.web.display import format_clock, format_day
+from lineage.web.links import Links
 
 _BAR_STEP, _BAR_WIDTH, _MAX_BAR_HEIGHT, _MIN_BAR_HEIGHT = 20, 14, 56, 3
 _COLUMN_WIDTH, _NODE_WIDTH, _ROW_HEIGHT, _NODE_HEIGHT, _MARGIN = 264, 216, 58, 44, 8
@@ -75,11 +75,11 @@ def clip(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else text[: max_length - 2].rstrip() + " …"
 
 
-def build_activity(days: Sequence[tuple[str, int]], kept: Mapping[str, str]) -> Activity:
-    """Return a bar a day, the tallest for the busiest day; each leads to its sessions, filtered by what is `kept`."""
+def build_activity(days: Sequence[tuple[str, int]], find_day: Callable[[str], str]) -> Activity:
+    """Return a bar a day, the tallest for the busiest day; each leads to its sessions, where `find_day` says."""
     max_count = max((count for _, count in days), default=0)
     total = sum(count for _, count in days)
-    bars = tuple(_build_bar(place, date, count, max_count, kept) for place, (date, count) in enumerate(days))
+    bars = tuple(_build_bar(place, date, count, max_count, find_day) for place, (date, count) in enumerate(days))
     description = f"{pluralize(total, 'session')} in the last 30 days"
     if max_count:
         description += f", most on {format_day(max(days, key=lambda item: item[1])[0])}: {max_count}"
@@ -88,19 +88,19 @@ def build_activity(days: Sequence[tuple[str, int]], kept: Mapping[str, str]) -> 
     return Activity(width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, first, last)
 
 
-def _build_bar(index: int, date: str, count: int, max_count: int, kept: Mapping[str, str]) -> Bar:
+def _build_bar(index: int, date: str, count: int, max_count: int, find_day: Callable[[str], str]) -> Bar:
     height = max(_MIN_BAR_HEIGHT, round(_MAX_BAR_HEIGHT * count / max_count)) if count else _MIN_BAR_HEIGHT
     title = f"{date}: {pluralize(count, 'session')}"
-    href = f"/?{urlencode({**kept, 'since': date, 'until': date})}" if count else ""
+    href = find_day(date) if count else ""
     return Bar(index * _BAR_STEP, _MAX_BAR_HEIGHT - height, height, href, title)
 
 
-def build_lineage_graph(view: SessionView) -> Graph:
+def build_lineage_graph(view: SessionView, links: Links) -> Graph:
     """Return, from left to right: the session's origins, its manifest, its parts by time, its descendants."""
-    before = [_build_relative_node(relative) for relative in view.relatives if relative.tie in _ANCESTOR_TIES]
-    after = [_build_relative_node(relative) for relative in view.relatives if relative.tie not in _ANCESTOR_TIES]
-    own = _build_part_nodes(view)
-    columns = [before, [_build_manifest_node(view)], own, after]
+    before = [_build_relative_node(one, links) for one in view.relatives if one.tie in _ANCESTOR_TIES]
+    after = [_build_relative_node(one, links) for one in view.relatives if one.tie not in _ANCESTOR_TIES]
+    own = _build_part_nodes(view, links)
+    columns = [before, [_build_manifest_node(view, links)], own, after]
     visible = [column for column in columns if column]
     tallest = max(len(column) for column in visible)
     placed = [_place_column(column, number, tallest) for number, column in enumerate(visible)]
@@ -115,10 +115,10 @@ def build_lineage_graph(view: SessionView) -> Graph:
     return Graph(width, height, (_NODE_WIDTH, _NODE_HEIGHT), nodes, tuple(lines), _describe(view))
 
 
-def _build_part_nodes(view: SessionView) -> list[GraphNode]:
+def _build_part_nodes(view: SessionView, links: Links) -> list[GraphNode]:
     """Return captures and compactions, oldest first; if there are many, the newest and a count."""
-    made = [_build_capture_node(part, view) for part in view.captures]
-    made += [_build_compaction_node(part, view) for part in view.compactions]
+    made = [_build_capture_node(part, view, links) for part in view.captures]
+    made += [_build_compaction_node(part, view, links) for part in view.compactions]
     ordered = [node for _, node in sorted(made, key=lambda item: item[0])]
     if len(ordered) <= _MAX_PARTS:
         return ordered
@@ -126,27 +126,27 @@ def _build_part_nodes(view: SessionView) -> list[GraphNode]:
     return [GraphNode("more", 0, 0, f"{hidden} earlier", "", f"{hidden} earlier parts", ""), *ordered[hidden:]]
 
 
-def _build_capture_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
+def _build_capture_node(part: SessionPart, view: SessionView, links: Links) -> tuple[str, GraphNode]:
     note = f"turns {part.turns[0]}–{part.turns[1]}" if part.turns else "can't be read"
-    href = f"/sessions/{view.session.session_token}?first={part.turns[0]}#turns" if part.turns else ""
+    href = links.session(view.session.session_token, "turns", first=part.turns[0]) if part.turns else ""
     note = f"{_format_time(part.captured_at)} · {note}"
     return part.captured_at, GraphNode("capture", 0, 0, "capture", note, part.memory_sentence, href)
 
 
-def _build_compaction_node(part: SessionPart, view: SessionView) -> tuple[str, GraphNode]:
-    href = f"/sessions/{view.session.session_token}/files/compaction" if part is view.compactions[-1] else ""
+def _build_compaction_node(part: SessionPart, view: SessionView, links: Links) -> tuple[str, GraphNode]:
+    href = links.file(view.session.session_token, "compaction") if part is view.compactions[-1] else ""
     note = _format_time(part.captured_at)
     return part.captured_at, GraphNode("compaction", 0, 0, "compaction", note, part.memory_sentence, href)
 
 
-def _build_manifest_node(view: SessionView) -> GraphNode:
+def _build_manifest_node(view: SessionView, links: Links) -> GraphNode:
     token = view.session.session_token
-    note, href = f"{token} · revision {view.revision}", f"/sessions/{token}/files/manifest"
+    note, href = f"{token} · revision {view.revision}", links.file(token, "manifest")
     return GraphNode("manifest", 0, 0, "manifest", note, view.session.manifest_path, href)
 
 
-def _build_relative_node(relative: RelatedSession) -> GraphNode:
-    href = f"/sessions/{relative.session.session_token}" if relative.session else ""
+def _build_relative_node(relative: RelatedSession, links: Links) -> GraphNode:
+    href = links.session(relative.session.session_token) if relative.session else ""
     title = relative.session.title if relative.session else "not here (any more)"
     return GraphNode("relative", 0, 0, relative.tie, clip(relative.session_id, 26), title, href)
 

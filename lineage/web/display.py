@@ -45,13 +45,11 @@ def shorten(text: str) -> str:
     return f"{head[: ends[-1]] if ends else head.rpartition(' ')[0] or head} …"
 
 
-def find_source(entry: Entry) -> str | None:
-    """Return the address of the turn that an entry came from; None if its link names no file of a session."""
+def find_source(entry: Entry) -> tuple[str, str]:
+    """Return the session's token and the id of the turn that an entry came from, "" for what its link doesn't name."""
     match = _LINK.fullmatch(entry.origin or "")
     name = naming.parse_path(match[1]) if match else None
-    if match is None or name is None:
-        return None
-    return f"/sessions/{name.token}" + (f"?turn={match[2]}#{match[2]}" if match[2] else "")
+    return (name.token, match[2] or "") if match and name else ("", "")
 
 
 def cut_summary(body: str) -> str:

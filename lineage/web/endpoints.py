@@ -3,22 +3,21 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio.to_thread
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from lineage.app.locations import format_location
 from lineage.app.request_model import check_request
-from lineage.core.base.links import to_one_line
 from lineage.errors import EngineMissing, InvalidInput, LineageError, NotFoundError, RemovedError
 from lineage.store import BusyError
-from lineage.web import display, request_input
+from lineage.web import request_input
 from lineage.web.guard import LOGIN_PATH, has_bearer_key
-from lineage.web.rendered_text import render_markdown
+from lineage.web.links import SERVER
+from lineage.web.rendering import render_template
 from lineage.web.routes import SMALL_BODY, Page, Redirect, Reply, Route, WebCall
 from lineage.web.service import COOKIE, SESSION_SECONDS, Service
 
@@ -189,20 +188,5 @@ def _render_login(service: Service, csrf: str, *, wrong: bool) -> Response:
 def _base_values(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
     """Return the values of every page: its path and its CSRF value; a page that asks for the key gets nothing else."""
     root = "" if path == LOGIN_PATH else format_location(service.root)
-    return {"csrf": csrf, "path": path, "root": root, "query": ""}
-
-
-@cache
-def build_environment() -> Environment:
-    """Return the templates of this package, with autoescape on for all of them."""
-    loader = PackageLoader("lineage.web")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters.update(line=to_one_line, clock=display.format_clock)
-    made.filters.update(day=display.format_day, markdown=render_markdown, short=display.shorten)
-    made.globals.update(source_of=display.find_source)
-    return made
-
-
-def render_template(template: str, values: Mapping[str, Any]) -> str:
-    """Return a page: the template filled with these values."""
-    return build_environment().get_template(template).render(values)
+    nav = (("Sessions", SERVER.home()), ("Memory", SERVER.memory()), ("Status", "/status"))
+    return {"csrf": csrf, "path": path, "root": root, "query": "", "to": SERVER, "is_live": True, "nav": nav}

@@ -116,7 +116,7 @@ def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
 def read_contents(ws: Workspace, ref: BookRef) -> BookContents:
     """Return the contents of one file."""
     book = ws.documents.books.read(ref)
-    return BookContents(ref, tuple(_locate_entries(ref, book, ws.now)), book.forgotten_ids, book.problems)
+    return BookContents(ref, tuple(locate_entries(ref, book, ws.now)), book.forgotten_ids, book.problems)
 
 
 def list_books(ws: Workspace, scope: str | None = None) -> list[BookOverview]:
@@ -299,8 +299,8 @@ def _build_overview(ref: BookRef, files: Sequence[BookContents]) -> BookOverview
     )
 
 
-def _locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation]:
-    """Yield the entries in the order of the file, handwritten ones too."""
+def locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation]:
+    """Yield the entries of a book in the order of its file, handwritten ones too."""
     inactive_ids = book.forgotten_ids | (superseded := find_superseded(book.entries))
     by_time = sorted(book.entries, key=lambda one: one.at)
     successors = {old: one for one in by_time for old in one.supersedes if old in superseded}

@@ -80,12 +80,17 @@ def _find_utterance(utterances: Sequence[Utterance], turn_id: str | None, quote:
 def trace_entry(ws: Workspace, location: EntryLocation) -> tuple[list[EntryLocation], list[EntryLocation]]:
     """Return the entries of the same book that this one took the place of, and those that took its own, newest last."""
     refs = ws.documents.books.list_shelves(location.ref.scope, location.ref.kind)
-    places = [place for ref in refs for place in read_contents(ws, ref).entries]
+    return trace_among(location, [place for ref in refs for place in read_contents(ws, ref).entries])
+
+
+def trace_among(
+    location: EntryLocation, places: Sequence[EntryLocation]
+) -> tuple[list[EntryLocation], list[EntryLocation]]:
+    """Return what `trace_entry` does, of these entries of its book."""
+    by_id = {place.entry.id: place for place in places}
+    replaced = [(place, by_id[new.id]) for place in places if (new := place.successor) and new.id in by_id]
     chains = []
-    for links in (
-        {place.successor.id: place for place in places if place.successor},
-        {old.entry.id: new for old in places if old.successor for new in places if new.entry.id == old.successor.id},
-    ):
+    for links in ({new.entry.id: old for old, new in replaced}, {old.entry.id: new for old, new in replaced}):
         chain, name = [], location.entry.id
         while (place := links.pop(name, None)) is not None:
             chain.append(place)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -81,12 +81,19 @@ class TurnPage:
 def load_session_view(ws: Workspace, reference: str) -> SessionView:
     """Return a session's lineage. Raises NotFoundError for none and many, FormatError for a damaged manifest."""
     session = lookup.resolve_session(ws, reference)
+    return load_lineage(ws, session, lambda manifest: (*_find_ancestors(ws, manifest), *_find_descendants(ws, session)))
+
+
+def load_lineage(
+    ws: Workspace, session: SessionRow, find_relatives: Callable[[Manifest], Iterable[RelatedSession]]
+) -> SessionView:
+    """Return a session's lineage with these relatives. Raises FormatError for a damaged manifest."""
     manifest = _load_manifest(ws, session)
     unread: list[str] = []
     captures = tuple(_load_part(ws, stem, (naming.TRANSCRIPT, naming.SUMMARY), unread) for stem in manifest.captures)
     compactions = tuple(_load_part(ws, stem, (naming.COMPACTION,), unread) for stem in manifest.compactions)
     last = max((part.turns[1] for part in captures if part.turns), default=0)
-    relatives = (*_find_ancestors(ws, manifest), *_find_descendants(ws, session))
+    relatives = tuple(find_relatives(manifest))
     return SessionView(session, manifest.revision, last, captures, compactions, relatives, tuple(unread))
 
 

@@ -1,7 +1,7 @@
 """A session's conversation as a page shows it: which turns, what of each, and what is folded."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -86,6 +86,14 @@ def show_turns(turns: Sequence[Turn]) -> list[ShownTurn]:
     return [
         ShownTurn(turn, _show(list(map(_make_plain, some)), most)) for turn, some in zip(turns, sources, strict=True)
     ]
+
+
+def show_whole(turns: Sequence[Turn]) -> Iterator[ShownTurn]:
+    """Yield turns as a page without bounds shows them: nothing is cut."""
+    for turn in turns:
+        sources = _list_sources(turn)
+        most = 2 * sum(_measure(one.text) + _measure(one.old) for one in sources)
+        yield ShownTurn(turn, _show(sources, most))
 
 
 def _make_plain(one: _Source) -> _Source:

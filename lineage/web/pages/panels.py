@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, session_scope
 from lineage.pipeline.memory.books import BookOverview, EntryLocation, list_books, read_contents
@@ -44,9 +43,6 @@ class EntryFilter:
         return USED if used else UNUSED if given else UNTOLD
 
 
-_NO_FILTER = EntryFilter()
-
-
 @dataclass(frozen=True, slots=True)
 class Panel:
     """Entries under one name, some of `total`."""
@@ -58,28 +54,60 @@ class Panel:
     total: int
 
 
-GROUPS = ("pending", "global", "scoped", "session", "findings")
+@dataclass(frozen=True, slots=True)
+class EntryGroup:
+    """Entries under one name, in the order of a panel: pinned ones first, then the newest."""
+
+    name: str
+    title: str
+    about: str
+    places: Sequence[EntryLocation]
+
+    @property
+    def total(self) -> int:
+        """The number of entries."""
+        return len(self.places)
+
+    def cut(self, page: int, count: int) -> Panel:
+        """Return a page of so many entries."""
+        shown = self.places[(page - 1) * count : page * count]
+        return Panel(self.name, self.title, self.about, tuple(shown), self.total)
+
+
+_GROUPS = (
+    ("pending", "Waits for you", "Proposed by an agent: in force once you confirm it."),
+    ("global", "Everywhere", "What every session is told."),
+    ("scoped", "Projects, agents and people", "What holds there."),
+    ("session", "Sessions", "What stays in its session."),
+    ("findings", "Findings", "What was found in data."),
+)
+GROUPS = tuple(name for name, _, _ in _GROUPS)
 
 
 def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter, group: str = "", page: int = 1) -> list[Panel]:
     """Return the beginning of each panel, or one page of one of them."""
     books = list_books(ws)
-    waiting = [place for book in books for place in book.waiting]
-    in_use = _load_entries(ws, books)
-    findings = [place for place in in_use if place.ref.kind == _FINDING]
-    others = [place for place in in_use if place.ref.kind != _FINDING]
-    everywhere = [place for place in others if place.ref.scope == GLOBAL]
-    sessions = [place for place in others if place.ref.scope.startswith(_SESSION)]
-    build = partial(_build_panel, entry_filter=entry_filter, page=page, count=PER_PAGE if group else PER_PANEL)
-    elsewhere = [place for place in others if place.ref.scope != GLOBAL and place not in sessions]
-    panels = [
-        build("pending", "Waits for you", "Proposed by an agent: in force once you confirm it.", waiting),
-        build("global", "Everywhere", "What every session is told.", everywhere),
-        build("scoped", "Projects, agents and people", "What holds there.", elsewhere),
-        build("session", "Sessions", "What stays in its session.", sessions),
-        build("findings", "Findings", "What was found in data.", findings),
-    ]
-    return [panel for panel in panels if group in ("", panel.name)]
+    places = (*(place for book in books for place in book.waiting), *_load_entries(ws, books))
+    groups = list_groups([place for place in places if entry_filter.matches(place)])
+    return [one.cut(page, PER_PAGE if group else PER_PANEL) for one in groups if group in ("", one.name)]
+
+
+def list_groups(places: Iterable[EntryLocation]) -> list[EntryGroup]:
+    """Return the groups of memory with these entries."""
+    by_name: dict[str, list[EntryLocation]] = {name: [] for name, _, _ in _GROUPS}
+    for place in places:
+        by_name[_find_group(place)].append(place)
+    return [_build_group(name, title, about, by_name[name]) for name, title, about in _GROUPS]
+
+
+def _find_group(place: EntryLocation) -> str:
+    if place.ref.shelf == PENDING:
+        return "pending"
+    if place.ref.kind == _FINDING:
+        return "findings"
+    if place.ref.scope == GLOBAL:
+        return "global"
+    return "session" if place.ref.scope.startswith(_SESSION) else "scoped"
 
 
 def build_session_panels(ws: Workspace, token: str) -> list[Panel]:
@@ -89,13 +117,18 @@ def build_session_panels(ws: Workspace, token: str) -> list[Panel]:
     books = {*ws.index.find_books_of_sessions([token]), *((one.ref.scope, one.ref.kind) for one in list_books(ws, own))}
     refs = (BookRef(*book, shelf) for book in sorted(books) for shelf in (PENDING, ""))
     found = (place for ref in refs for place in read_contents(ws, ref).entries)
-    places = [place for place in found if place.entry.id in learned or place.ref.scope == own]
+    return list_session_panels([place for place in found if place.entry.id in learned or place.ref.scope == own])
+
+
+def list_session_panels(places: Sequence[EntryLocation]) -> list[Panel]:
+    """Return the beginnings of the panels of one session with these entries."""
     findings = [place for place in places if place.ref.kind == _FINDING]
     others = [place for place in places if place.ref.kind != _FINDING]
-    return [
-        _build_panel("session", "Learned here", "What memory keeps of this session.", others),
-        _build_panel("findings", "Findings", "What was found in its data.", findings),
-    ]
+    groups = (
+        _build_group("session", "Learned here", "What memory keeps of this session.", others),
+        _build_group("findings", "Findings", "What was found in its data.", findings),
+    )
+    return [group.cut(1, PER_PANEL) for group in groups]
 
 
 def list_scopes(ws: Workspace) -> list[str]:
@@ -109,11 +142,6 @@ def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLoc
     return [place for ref in refs for place in read_contents(ws, ref).entries]
 
 
-def _build_panel(
-    name: str, title: str, about: str, places: Sequence[EntryLocation], entry_filter: EntryFilter = _NO_FILTER,
-    page: int = 1, count: int = PER_PANEL,
-) -> Panel:  # fmt: skip
-    """Return a panel: pinned entries first, then the newest."""
-    found = [place for place in places if entry_filter.matches(place)]
-    newest = sorted(found, key=lambda place: (place.entry.pinned, place.entry.updated or place.entry.at), reverse=True)
-    return Panel(name, title, about, tuple(newest[(page - 1) * count : page * count]), len(newest))
+def _build_group(name: str, title: str, about: str, places: Iterable[EntryLocation]) -> EntryGroup:
+    newest = sorted(places, key=lambda place: (place.entry.pinned, place.entry.updated or place.entry.at), reverse=True)
+    return EntryGroup(name, title, about, newest)

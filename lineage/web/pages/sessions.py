@@ -1,10 +1,10 @@
 """Pages about sessions: all of them by day, one with its turns and lineage, search, and removal."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import groupby
-from typing import Annotated
-from urllib.parse import urlencode
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from lineage.pipeline.search import session_view
 from lineage.pipeline.search.search import search
 from lineage.web import charts, display, models
 from lineage.web.api.sessions import Agent, FileKind, Folder, Project, SessionId, TurnNumber, name_agent
+from lineage.web.links import SERVER
 from lineage.web.pages import conversation, panels
 from lineage.web.routes import POST, Page, TemplateView, WebCall
 from lineage.workspace.lookup import find_newest_path
@@ -59,11 +60,12 @@ def _show_sessions(
     counts = session_view.count_recent_sessions(ws, name_agent(agent), wanted)
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
-        "activity": charts.build_activity(counts.days, kept), "projects": _list_projects(counts.projects, labels, kept),
+        "activity": charts.build_activity(counts.days, lambda day: SERVER.home(**{**kept, "since": day, "until": day})),
+        "heading": "Sessions", "projects": _list_projects(counts.projects, labels, kept),
         "agents": ws.index.list_agents(), "harnesses": ws.index.list_harnesses(), "asked": asked, "page": page,
         "names": labels, "is_new": not kept and not rows,
-        "newer": f"/?{urlencode({**kept, 'page': page - 1})}" if page > 1 else "",
-        "older": f"/?{urlencode({**kept, 'page': page + 1})}" if len(rows) > page * PER_PAGE else "",
+        "newer": SERVER.home(**kept, page=page - 1) if page > 1 else "",
+        "older": SERVER.home(**kept, page=page + 1) if len(rows) > page * PER_PAGE else "",
     }  # fmt: skip
     return TemplateView("sessions.html", values)
 
@@ -78,7 +80,7 @@ def _list_projects(
         by_label[labels.get(path, path)] += count
         paths.setdefault(labels.get(path, path), path)
     busiest = sorted(by_label.items(), key=lambda item: (-item[1], item[0]))[:MAX_PROJECTS]
-    return [(f"/?{urlencode({**kept, 'project': paths[label]})}", label, count) for label, count in busiest]
+    return [(SERVER.home(**{**kept, "project": paths[label]}), label, count) for label, count in busiest]
 
 
 def _show_session(
@@ -90,13 +92,14 @@ def _show_session(
     chosen = conversation.choose_turns(turns, only, find)
     page = session_view.find_turn_page(found.session, chosen, first=first, count=conversation.PER_PAGE, turn=turn)
     summary, token = _read_summary(ws, session), found.session.session_token
-    shown = display.cut_summary(summary)
+    shown, asked = display.cut_summary(summary), {"only": only, "find": find}
+    starts = page_steps(page.first, page.total).items()
     values = {
-        "session": found.session, "view": found, "graph": charts.build_lineage_graph(found),
+        "session": found.session, "view": found, "graph": charts.build_lineage_graph(found, SERVER),
         "changed": count_changed_since(found.session, summary), "summary": shown[:MAX_SUMMARY],
         "is_summary_cut": len(shown) > MAX_SUMMARY,
-        "page": page, "turns": conversation.show_turns(page.turns), "steps": _page_steps(page.first, page.total),
-        "asked": urlencode({name: value for name, value in (("only", only), ("find", find)) if value}),
+        "page": page, "turns": conversation.show_turns(page.turns), "is_first": True,
+        "steps": {name: SERVER.session(token, "turns", first=start, **asked) for name, start in starts},
         "only": only, "find": find, "requests": conversation.list_requests(turns),
         "edits": conversation.count_edits(turns),
         "given": ws.documents.recall_log.list_items(found.session.agent_id, found.session.session_id),
@@ -126,8 +129,8 @@ def _read_summary(ws: Workspace, reference: str) -> str:
         return ""
 
 
-def _page_steps(first: int, total: int) -> dict[str, int]:
-    """Return the first turn of the previous and of the next page, if they exist."""
+def page_steps(first: int, total: int) -> dict[str, int]:
+    """Return the first turn of the first, the previous, the next and the last page, if they are others."""
     last = max(total - 1, 0) // PER_PAGE * PER_PAGE + 1
     steps = {"first": 1, "previous": first - PER_PAGE, "next": first + PER_PAGE, "last": last}
     is_there = {"first": first > 1, "previous": first > 1, "next": steps["next"] <= total, "last": first < last}
@@ -147,7 +150,9 @@ def _show_file(
     ws: Workspace, call: WebCall, *, session: SessionId, kind: FileKind, part: PartNumber = 1
 ) -> TemplateView:
     file = session_view.load_session_file(ws, session, kind)
-    return _build_text_view(file.session, kind.capitalize(), file.path, file.text, part)
+    find_part = partial(SERVER.file, file.session.session_token, kind)
+    values = build_text_values(file.session, kind.capitalize(), file.path, file.text, part, find_part)
+    return TemplateView("file.html", values)
 
 
 def _show_turn(
@@ -159,15 +164,29 @@ def _show_turn(
     (turn,) = page.turns
     texts = [line for line in (f"{turn.name} {turn.input}".strip(), turn.text) if line]
     texts[1:1] = [text for one in turn.parts for text in (one.label, one.as_text()) if text]
-    return _build_text_view(page.session, f"Turn {number}", f"said by {turn.role}", "\n\n".join(texts), part)
-
-
-def _build_text_view(session: SessionRow, title: str, origin: str, text: str, part: int) -> TemplateView:
-    """Return one part of a text as it stands: a whole transcript would make a page of megabytes."""
-    parts = max(1, -(-len(text) // PART_CHARACTERS))
-    shown = text[(part - 1) * PART_CHARACTERS : part * PART_CHARACTERS]
-    values = {"session": session, "title": title, "origin": origin, "text": shown, "part": part, "parts": parts}
+    find_part = partial(SERVER.turn, page.session.session_token, number)
+    title, origin = f"Turn {number}", f"said by {turn.role}"
+    values = build_text_values(page.session, title, origin, "\n\n".join(texts), part, find_part)
     return TemplateView("file.html", values)
+
+
+def build_text_values(
+    session: SessionRow, title: str, origin: str, text: str, part: int, find_part: Callable[..., str]
+) -> dict[str, Any]:
+    """Return the values of one part of a text as it stands: a whole transcript would make a page of megabytes."""
+    parts = count_parts(text)
+    shown = text[(part - 1) * PART_CHARACTERS : part * PART_CHARACTERS]
+    steps = {
+        "previous": find_part(part=part - 1) if part > 1 else "",
+        "next": find_part(part=part + 1) if part < parts else "",
+    }
+    named = {"session": session, "title": title, "origin": origin, "text": shown}
+    return {**named, "part": part, "parts": parts, **steps}
+
+
+def count_parts(text: str) -> int:
+    """Return how many parts a text has."""
+    return max(1, -(-len(text) // PART_CHARACTERS))
 
 
 def _show_removal(ws: Workspace, call: WebCall, *, session: SessionId) -> TemplateView:

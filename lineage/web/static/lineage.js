@@ -14,6 +14,7 @@ function element(name, text, properties = {}) {
 }
 
 function title(hit) {
+  if (hit.href) return [hit.title, hit.href];
   if (hit.entry) {
     return [hit.entry.book + " of " + hit.entry.scope, "/entries/" + encodeURIComponent(hit.entry.id)];
   }
@@ -37,6 +38,12 @@ function shown(hit) {
   return item;
 }
 
+async function find(query) {
+  if (globalThis.lineageSearch) return lineageSearch(query);
+  const answer = await fetch("/api/search?" + new URLSearchParams({ q: query, agent: "all", limit: "8" }));
+  return answer.ok ? (await answer.json()).results : null;
+}
+
 let asked = 0;
 
 async function look() {
@@ -46,9 +53,8 @@ async function look() {
     leave();
     return;
   }
-  const answer = await fetch("/api/search?" + new URLSearchParams({ q: query, agent: "all", limit: "8" }));
-  if (!answer.ok || number !== asked) return;
-  const { results } = await answer.json();
+  const results = await find(query);
+  if (!results || number !== asked) return;
   const list = element("ol", "", { className: "hits" });
   list.append(...results.map(shown));
   live.replaceChildren(list);
@@ -104,6 +110,8 @@ for (const from of document.querySelectorAll("[data-copy]")) {
   });
   from.after(button);
 }
+
+for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
 
 for (const button of document.querySelectorAll("[data-go]")) {
   button.hidden = false;

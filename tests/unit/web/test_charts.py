@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lineage.index import SessionRow
 from lineage.pipeline.search.session_view import RelatedSession, SessionPart, SessionView
 from lineage.web import charts
+from lineage.web.links import SERVER
 
 ROW = SessionRow(
     "s-1", None, "h7k3n4p2m2x6q3r5", "default", "/home/ada/demo", "generic", "", "", "", None, None,
@@ -33,7 +34,7 @@ def view(captures: int, compactions: int, ties: list[str]) -> SessionView:
     st.lists(st.sampled_from(["fork", "started", "forked from", "started by"]), max_size=9),
 )
 def test_every_box_lies_within_and_no_two_lie_over_each_other(captures: int, compactions: int, ties: list[str]) -> None:
-    graph = charts.build_lineage_graph(view(captures, compactions, ties))
+    graph = charts.build_lineage_graph(view(captures, compactions, ties), SERVER)
     wide, high = graph.node_size
     places = {(node.x, node.y) for node in graph.nodes}
     assert len(places) == len(graph.nodes)
@@ -46,7 +47,7 @@ def test_every_box_lies_within_and_no_two_lie_over_each_other(captures: int, com
 
 
 def test_lines_run_from_left_to_right() -> None:
-    graph = charts.build_lineage_graph(view(2, 1, ["forked from", "fork"]))
+    graph = charts.build_lineage_graph(view(2, 1, ["forked from", "fork"]), SERVER)
     ends = [tuple(map(int, re.findall(r"\d+", line))) for line in graph.lines]
     assert all(end[0] < end[-2] for end in ends)
     assert (
@@ -58,7 +59,7 @@ def test_lines_run_from_left_to_right() -> None:
 @given(st.lists(st.integers(0, 10_000), min_size=30, max_size=30))
 def test_a_bar_is_as_tall_as_its_day(counts: list[int]) -> None:
     days = [(f"2026-03-{number:02d}", count) for number, count in enumerate(counts, 1)]
-    picture = charts.build_activity(days, {"agent": "a b"})
+    picture = charts.build_activity(days, lambda day: SERVER.home(agent="a b", since=day, until=day))
     assert len(picture.bars) == 30
     assert all(bar.y + bar.height == picture.height and bar.height >= 3 for bar in picture.bars)
     assert [bar.href for bar in picture.bars] == [

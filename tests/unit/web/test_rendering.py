@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lineage.errors import NotFoundError
-from lineage.web.endpoints import build_environment, render_error_page
+from lineage.web.endpoints import render_error_page
+from lineage.web.rendering import build_environment
 from lineage.web.service import Service
 
 HOSTILE = "<script>alert(1)</script>\"'&"
