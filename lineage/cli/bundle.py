@@ -9,6 +9,7 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
+from lineage.pipeline.transfer.bundle_export import BundleExport
 from lineage.pipeline.transfer.bundles import UNCHANGED, BundleImport
 from lineage.workspace.paths import expand_home
 
@@ -51,6 +52,11 @@ def export(
         raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
     path = expand_home(output)
     result = bundle_files.export_bundle(root, session, path, include_private=include_private, force=force)
+    return print_bundle(output, result, as_json=as_json)
+
+
+def print_bundle(output: Path, result: BundleExport, *, as_json: bool) -> int:
+    """Print what a written bundle holds, and return the exit code 0."""
     if as_json:
         print_json({"file": str(output), "bytes": len(result.data), **result.bundle.as_json()})
         return 0

@@ -50,6 +50,8 @@ COMMANDS = {
     "remember": "Remember TEXT: a note for every session, unless a scope or kind is named.",
     "book": "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
     "bundle": "Take a session, or the global books, from one workspace into another.",
+    "export": "Write sessions in a form that is read without lineage: a folder of pages, one page, markdown, or a "
+    "bundle.",
     "archive": "Pack what ended before DATE into one folder a month.",
     "serve": "Serve the page for people and the API under /api, until it is interrupted.",
     "mcp": "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",

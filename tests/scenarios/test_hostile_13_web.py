@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from lineage.app.init_workspace import init_workspace
 from lineage.app.workspace import run_in_workspace
+from lineage.core.base.naming import derive_session_token
+from lineage.index import SessionFilter
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.web.export.folder import export_site
+from lineage.web.export.single import render_session_page
 from lineage.workspace.workspace import Workspace
 from tests.support.browser import needs_browser, open_browser
 from tests.support.sample_workspace import AGENT
@@ -104,12 +109,58 @@ def test_pages_are_made_of_our_own_elements_alone(root: Path) -> None:
                     assert re.match(r"/(?!/)|#|$", attributes.get(name, "")), (path, attributes)
 
 
+def export(root: Path, folder: Path) -> list[Path]:
+    """The pages of an export of everything, one session in a file among them, from the folder that they lie in."""
+    export_site(root, folder / "site", None, SessionFilter())
+    first = derive_session_token("default", "<script>alert('id')</script>")
+    (folder / "one.html").write_bytes(run_in_workspace(root, lambda ws: render_session_page(ws, first)))
+    return [folder / "one.html", *sorted((folder / "site").rglob("*.html"))]
+
+
+def test_an_export_is_made_of_our_own_elements_alone(root: Path, tmp_path: Path) -> None:
+    pages = export(root, tmp_path)
+    assert len(pages) > 40
+    for path in pages:
+        text, up = path.read_text(), "../" * (len(path.relative_to(tmp_path).parts) - 2)
+        assert "49{" not in text
+        for tag, attributes in Elements(text).found:
+            assert tag not in ("iframe", "img", "math", "base", "object", "embed", "animate", "form"), path
+            assert tag != "style" or path.name == "one.html"
+            assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcdoc")], path
+            assert tag != "script" or attributes["src"] in (f"{up}static/lineage.js", f"{up}static/search.js"), path
+            assert attributes.get("http-equiv", "Content-Security-Policy") == "Content-Security-Policy"
+            for name in ("href", "src"):
+                assert re.fullmatch(r"(?:\.\./)?[\w/.-]*(?:#[\w-]+)?", attributes.get(name, "")), (path, attributes)
+    for path in (tmp_path / "site").rglob("*.md"):
+        shown = MarkdownIt().render(path.read_text())
+        assert not re.search(r"<(?!/?(?:h\d|p|ul|ol|li|pre|code|strong|em|blockquote)\b)", shown), path
+
+
 def test_json_is_never_taken_for_a_page(root: Path) -> None:
     with serve_workspace(root) as client:
         for path in ("/api/sessions?agent=all", "/api/search?q=script", "/api/<script>alert(1)</script>"):
             answer = client.get(path.replace("<", "%3C").replace(">", "%3E"))
             assert answer.headers["content-type"] == "application/json"
             assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@needs_browser
+def test_a_browser_runs_nothing_of_an_export(root: Path, tmp_path: Path) -> None:
+    pages = export(root, tmp_path)
+    with open_browser("", tmp_path / "profile") as browser:
+        for path in pages:
+            browser.open(path.as_uri())
+            browser.wait_until_visible("main")
+            browser.run_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+            assert browser.read_executed() == [], path
+            assert browser.read_violations() == [], path
+        for attack in ("script", "onerror", ATTACKS[4]):
+            browser.find_one("#q").clear()
+            browser.find_one("#q").send_keys(attack)
+            browser.wait_until_visible("#live .hit")
+            assert browser.read_executed() == []
+        assert browser.read_violations() == []
+        assert browser.run_script("return document.querySelectorAll('#live script, #live img, #live svg').length") == 0
 
 
 @pytest.mark.slow
