@@ -4,7 +4,15 @@
 """
 
 from lineage.index.base import Index, IndexedFile
-from lineage.index.books import BookFile, BookFiles, BookRows, EntryRow, build_book_rows, parse_owner_token
+from lineage.index.books import (
+    BookFile,
+    BookFiles,
+    BookRows,
+    EntryRow,
+    ListedEntry,
+    build_book_rows,
+    parse_owner_token,
+)
 from lineage.index.fts_query import build_match_expression
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecalledSession, RecallQuery, RecallResult
@@ -16,7 +24,7 @@ from lineage.index.tool_runs import Printed
 
 __all__ = [
     "ENTRY_KIND", "SNIPPET_MARKS", "ArtifactRow", "BookFile", "BookFiles", "BookRows", "EntryRow", "Hit", "Index",
-    "IndexedFile", "Printed", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession", "SessionFilter",
-    "SessionRow", "SqliteIndex", "Superseded", "TurnTexts", "build_book_rows", "build_match_expression", "build_row",
-    "build_row_from_hash", "list_edited_files", "parse_owner_token",
+    "IndexedFile", "ListedEntry", "Printed", "QueuedCapture", "RecallQuery", "RecallResult", "RecalledSession",
+    "SessionFilter", "SessionRow", "SqliteIndex", "Superseded", "TurnTexts", "build_book_rows",
+    "build_match_expression", "build_row", "build_row_from_hash", "list_edited_files", "parse_owner_token",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from lineage.core.capture.ledger import Ledger, NotedCapture, Window
 from lineage.core.search.query import Query, parse_query
 from lineage.index import books, ledger, sessions, text_search, tool_runs
-from lineage.index.books import BookFiles, EntryRow
+from lineage.index.books import BookFiles, EntryRow, ListedEntry
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecallQuery, RecallResult
@@ -304,6 +304,14 @@ class Index(Protocol):
         """Return the ids of the entries in books from a session."""
         sql = "select distinct entry_id from book_entries where origin_token = :token order by entry_id"
         return [entry_id for (entry_id,) in self._select(sql, token=token)]
+
+    def list_entries(self) -> list[ListedEntry]:
+        """Return the entries in use and those that wait: pinned ones first, then those that were said last."""
+        return [ListedEntry(*row) for row in self._select(books.SELECT_LISTED)]
+
+    def find_books_of_entry(self, entry_id: str) -> list[tuple[str, str]]:
+        """Return (scope, kind) of the books with an entry of this id."""
+        return list(self._select(books.SELECT_BOOKS_OF_ENTRY, id=entry_id))
 
     def load_entries(self, scope: str, kind: str) -> list[EntryRow]:
         """Return the rows of a book, of all its files, pending ones included."""

@@ -16,6 +16,7 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.books.book import Book, find_superseded, parse_book
 from lineage.core.books.entry import Entry
+from lineage.core.books.sightings import find_last_mention
 from lineage.core.format.body import replace_surrogates
 from lineage.core.search.segmentation import segment
 from lineage.index import fts_rows
@@ -30,7 +31,8 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
     """An entry as a row: `text` is its body, `title` its heading.
 
     `shelf` is "" in the current file of the book, else the year of an archive or `pending`; `place` counts the file's
-    entries. `at` is "" for handwritten text without a marker. `standing` is False for superseded and pending entries;
+    entries. `at` and `mentioned_at`, when it was said or changed last, are "" for handwritten text without a marker.
+    `standing` is False for superseded and pending entries;
     nothing finds a `hidden` one, be it forgotten or a copy of an entry on a newer shelf. `owner` is the token of the
     session with this scope, `origin_token` that of the session in `origin`; "" for none.
     """
@@ -42,6 +44,7 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
     shelf: str
     place: int
     at: str
+    mentioned_at: str
     trust: str
     source: str
     tool: str | None
@@ -63,6 +66,24 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
         place = {"id": self.id, "scope": self.scope, "book": self.kind, "shelf": self.shelf}
         origin = {"trust": self.trust, "source": self.source, "from": self.origin, "tags": list(self.tags)}
         return {**place, **origin, "about": list(self.about), "standing": self.standing, "done": self.done}
+
+
+class ListedEntry(NamedTuple):
+    """An entry as a list needs it: values of its row, `tags` as JSON."""
+
+    path: str
+    id: str
+    scope: str
+    kind: str
+    shelf: str
+    mentioned_at: str
+    trust: str
+    source: str
+    tags: str
+    done: int | None
+    pinned: int
+    standing: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,7 @@ TABLES = (
 INDEXES = (
     ("books", "books_scope", ("scope", "kind")),
     ("book_entries", "book_entries_scope", ("scope", "kind")),
+    ("book_entries", "book_entries_entry_id", ("entry_id",)),
     ("book_entries", "book_entries_owner", ("owner",)),
     ("book_entries", "book_entries_origin", ("origin_token",)),
     ("book_entries", "book_entries_about", ("about",)),  # a hook looks for what is bound to an action
@@ -131,6 +153,11 @@ SELECT_FILES = "select path, stamp, sha256, forgotten from books where scope = :
 SELECT_ENTRIES = (
     f"select id, {_COLUMN_LIST} from book_entries where scope = :scope and kind = :kind order by path, place"
 )
+SELECT_LISTED = (
+    f"select {', '.join('entry_id' if name == 'id' else name for name in ListedEntry._fields)} from book_entries"
+    f" where shelf in ('', '{PENDING}') and hidden = 0 order by pinned desc, mentioned_at desc, path, place"
+)
+SELECT_BOOKS_OF_ENTRY = "select distinct scope, kind from book_entries where entry_id = :id order by scope, kind"
 _TOKENS = "(select value from json_each(:tokens))"
 _OF_SESSIONS = f"owner in {_TOKENS} or origin_token in {_TOKENS}"
 SELECT_BOOKS_OF_SESSIONS = f"select distinct scope, kind from book_entries where {_OF_SESSIONS} order by scope, kind"
@@ -254,6 +281,7 @@ def _build_row(ref: BookRef, place: int, entry: Entry) -> EntryRow:
         shelf=ref.shelf,
         place=place,
         at=entry.at,
+        mentioned_at=replace_surrogates(find_last_mention(entry)),
         trust=entry.trust,
         source=replace_surrogates(entry.source),
         tool=replace_surrogates(entry.tool) if entry.tool is not None else None,

@@ -3,6 +3,8 @@
 import re
 from datetime import date
 
+from markupsafe import escape
+
 from lineage.core.base import naming
 from lineage.core.books.entry import Entry
 
@@ -43,6 +45,32 @@ def shorten(text: str) -> str:
     head = text[:_SHORT]
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     return f"{head[: ends[-1]] if ends else head.rpartition(' ')[0] or head} …"
+
+
+def cut_to_bytes(text: str, max_bytes: int) -> str:
+    """Return the beginning of a text that has at most so many bytes when it is escaped.
+
+    >>> cut_to_bytes("a<b>c", 6)
+    'a<b'
+    """
+    if measure(text[: max_bytes + 1]) <= max_bytes and len(text) <= max_bytes:
+        return text
+    low, high = 0, min(len(text), max_bytes)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if measure(text[:middle]) <= max_bytes else (low, middle - 1)
+    return text[:low]
+
+
+def clip_to_bytes(text: str, max_bytes: int) -> str:
+    """Return a text, with an ellipsis at its end if it has more bytes than that when it is escaped."""
+    cut = cut_to_bytes(text, max_bytes)
+    return text if cut == text else f"{cut} …"
+
+
+def measure(text: str) -> int:
+    """Return the bytes of a text when it is escaped."""
+    return len(escape(text).encode("utf-8", "replace"))
 
 
 def find_source(entry: Entry) -> tuple[str, str]:

@@ -19,6 +19,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+from lineage.web.display import clip_to_bytes
+
 _MAX_MARKDOWN = 20_000
 _MAX_CODE = 20_000
 _MAX_DIFF_LINES = 1_500  # of both sides; the comparison may take their product
@@ -34,6 +36,14 @@ def render_markdown(text: str) -> Markup:
     if len(text) > _MAX_MARKDOWN:
         return render_plain(text)
     return Markup(_build_parser().render(text))
+
+
+def render_within(text: str, max_bytes: int) -> Markup:
+    """Return what `render_markdown` does, or a text's beginning as it stands if that has more bytes."""
+    html = render_markdown(text)
+    if len(html.encode("utf-8", "replace")) <= max_bytes:
+        return html
+    return render_plain(clip_to_bytes(text, max_bytes))
 
 
 def render_plain(text: str) -> Markup:

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from lineage.core.base.links import to_one_line
 from lineage.web import display
-from lineage.web.rendered_text import render_markdown
+from lineage.web.rendered_text import render_within
 
 
 @cache
@@ -17,7 +17,8 @@ def build_environment() -> Environment:
     loader = PackageLoader("lineage.web")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters.update(line=to_one_line, clock=display.format_clock)
-    made.filters.update(day=display.format_day, markdown=render_markdown, short=display.shorten)
+    made.filters.update(day=display.format_day, markdown=render_within, short=display.shorten)
+    made.filters.update(clip=display.clip_to_bytes)
     return made
 
 

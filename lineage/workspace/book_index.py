@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, BookRef, parse_book_path, session_scope
+from lineage.core.books.entry import ENTRY_ID
 from lineage.errors import WorkspaceError
 from lineage.index import BookFile, BookFiles
 from lineage.store import read_or_none
@@ -56,6 +57,14 @@ def index_changed_books(ws: Workspace) -> BookIndexReport:
         ws.index.scrub()
     report.changed = len(changed - report.problems.keys())
     return report
+
+
+def list_shelves_of_entry(ws: Workspace, entry_id: str) -> list[BookRef]:
+    """Return all shelves of the books with an entry of this whole id, as far as the index knows them."""
+    books: list[tuple[str, str]] = []
+    with tolerate_outage(ws):
+        books = ws.index.find_books_of_entry(entry_id) if ENTRY_ID.fullmatch(entry_id) else []
+    return [ref for book in books for ref in ws.documents.books.list_shelves(*book)]
 
 
 def group_by_book(paths: Iterable[str]) -> dict[tuple[str, str], list[BookRef]]:

@@ -112,11 +112,13 @@ def write_capture(
     sentence: str,
     captured_at: str,
     repository: str | None = None,
+    parent: str | None = None,
     **payload: Any,
 ) -> tuple[Artifact, Artifact]:
     """A session's files, and nothing but the files: claim, transcript, summary and manifest, written straight away."""
     asked = build_end_request(ws, session, captured_at=captured_at, **payload)
-    source = replace(read_source(ws, asked), repository=repository)
+    token = naming.derive_parent_token(asked.identity, parent)
+    source = replace(read_source(ws, asked), repository=repository, parent_session=parent, parent_token=token)
     stem = ws.documents.claims.claim(asked.identity, naming.build_stem(asked.captured_at, asked.token))
     transcript = build_transcript(asked, source, source.turns, stem, (sentence, "ok"), ws.rules.version)
     artifacts = (transcript, build_summary(transcript, build_digest(source.turns), source.summary))

@@ -5,7 +5,7 @@ words where they differ. At most the first and the last ten are listed.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from lineage.core.base import naming
 from lineage.core.base.normalize import normalize_text
@@ -16,6 +16,22 @@ SEEN, CLOSED = "seen", "closed"
 TASK_DAYS = 14
 _OF_SESSIONS = frozenset((USER_TURN, ASSISTANT_TURN))
 _MAX_LISTED = 10  # from each end: what is left then is the same in whatever order they come
+
+
+class TaskState(Protocol):
+    """An entry, or its row: `done` is None for one that is no task."""
+
+    @property
+    def done(self) -> int | None:
+        """Whether it is ticked."""
+
+    @property
+    def pinned(self) -> int:
+        """Whether it is pinned."""
+
+    @property
+    def source(self) -> str:
+        """Who it comes from."""
 
 
 class Sighting(NamedTuple):
@@ -96,8 +112,13 @@ def find_last_mention(entry: Entry) -> str:
 
 def is_stale(entry: Entry, now: str) -> bool:
     """Return whether an open task of a session has not been mentioned for `TASK_DAYS` days before a time or a date."""
-    is_open = entry.done is False and not entry.pinned and entry.source in _OF_SESSIONS
-    return is_open and bool(now) and to_date(find_last_mention(entry)) < to_date(shift_time(now, days=-TASK_DAYS))
+    return is_stale_task(entry, now, find_last_mention(entry))
+
+
+def is_stale_task(task: TaskState, now: str, mentioned_at: str) -> bool:
+    """Return what `is_stale` does, for a task that was mentioned last at `mentioned_at`."""
+    is_open = task.done is not None and not task.done and not task.pinned and task.source in _OF_SESSIONS
+    return is_open and bool(now) and to_date(mentioned_at) < to_date(shift_time(now, days=-TASK_DAYS))
 
 
 def count_sightings(entry: Entry) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from lineage.index import books, tool_runs
 from lineage.index.rows import COLUMNS
 from lineage.index.schema import UNSHOWN
 
-VERSION = 16
+VERSION = 17
 
 _TEXT = 'text collate "C"'
 INTEGERS = ("private", "partial", "visible")
@@ -64,6 +64,7 @@ _STATEMENTS = (
     "create index on books (scope, kind)",
     f"create table book_entries (id bigint generated always as identity primary key, {_ENTRIES})",
     "create index on book_entries (scope, kind)",
+    "create index on book_entries (entry_id)",
     "create index on book_entries (owner)",
     "create index on book_entries (origin_token)",
     f"create table {tool_runs.TABLE} (run bigint, artifact bigint, primary key (run, artifact))",

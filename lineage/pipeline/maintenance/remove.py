@@ -313,7 +313,8 @@ def _build_receipt(
     if dry_run:  # these are written again, or go too
         unused = {path for one in targets for path in _find_unused_claims(ws, one.token, one.paths)}
         keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER and key not in unused]
-    found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets), keys)
+    probes = frozenset[str]().union(*(one.probes for one in targets))
+    found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets, probes), keys)
     traces = {key: trace for key, trace in zip(keys, found, strict=True) if trace}
     return RemovalReceipt(
         session_token=target.token,
@@ -343,7 +344,7 @@ class _Trace(NamedTuple):
     names_project: bool
 
 
-def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], key: str) -> _Trace | None:
+def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], probes: frozenset[str], key: str) -> _Trace | None:
     """Return a file without the sessions' parts, None for one that is no text."""
     holds_text = any(key in target.session_entries.damaged_paths for target in targets)
     names = [name for target in targets for name in target.projects]
@@ -358,10 +359,11 @@ def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], key: str) -> 
                 return None
             data = own
         for target in targets:
-            kept = serialize_without_session(data, ref, target.token) if ref else data
-            text = kept.decode("utf-8", errors="replace")
-            holds_text = holds_text or any(probe in text for probe in target.probes)
-            names_project = names_project or any(name in text for name in names)
+            if ref and target.token.encode() in data:
+                data = serialize_without_session(data, ref, target.token)
+        text = data.decode("utf-8", errors="replace")
+        holds_text = holds_text or any(probe in text for probe in probes)
+        names_project = names_project or any(name in text for name in names)
     return _Trace(holds_text, names_project)
 
 

@@ -24,13 +24,14 @@ from lineage.core.books.entry import (
     format_entry_body,
     new_entry,
 )
-from lineage.core.books.sightings import count_sightings, is_stale
+from lineage.core.books.sightings import TaskState, count_sightings, is_stale
 from lineage.errors import InvalidInput, LineageError, NotFoundError
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.entry_writer import parse_quote
 from lineage.pipeline.memory.merge_statements import list_ids_to_forget
 from lineage.pipeline.memory.workspace_evidence import load_source_turns
+from lineage.workspace.book_index import list_shelves_of_entry
 from lineage.workspace.lookup import resolve_session
 from lineage.workspace.workspace import Workspace
 
@@ -133,9 +134,7 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
 
     Of several shelves the one in use comes first. Raises NotFoundError for none and for many.
     """
-    refs = (ref for ref in ws.documents.books.list() if shelf in (None, ref.shelf))
-    locations = [location for ref in refs for location in read_contents(ws, ref).entries]
-    matches = [location for location in locations if prefix and location.entry.id.startswith(prefix.lower())]
+    matches = _find_matches(ws, prefix.lower(), shelf)
     if not matches:
         forgotten = {identifier for ref in ws.documents.books.list() for identifier in read_contents(ws, ref).forgotten}
         if gone := [identifier for identifier in sorted(forgotten) if prefix and identifier.startswith(prefix.lower())]:
@@ -151,8 +150,17 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
     return min(matches, key=lambda match: (match.ref.shelf != "", match.ref.shelf != PENDING, match.ref.shelf))
 
 
+def _find_matches(ws: Workspace, prefix: str, shelf: str | None) -> list[EntryLocation]:
+    """Return the entries with an id: of the books that the index names for a whole id, else of all books."""
+    for refs in (list_shelves_of_entry(ws, prefix), ws.documents.books.list()):
+        places = (place for ref in refs if shelf in (None, ref.shelf) for place in read_contents(ws, ref).entries)
+        if found := [place for place in places if prefix and place.entry.id.startswith(prefix)]:
+            return found
+    return []
+
+
 def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = None) -> EntryLocation:
-    """Replace an entry's body. Raises as `find_entry` and `require_changeable`, and InvalidInput for an empty text.
+    """Replace an entry's body. Raises as `find_entry`, and InvalidInput for handwritten text and an empty one.
 
     Raises LineageError inside a harness: nothing would compare the new words with those of tools.
     """
@@ -237,8 +245,7 @@ def _refuse_forgotten(ws: Workspace, target: BookRef, identifier: str) -> None:
 def forget_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> EntryLocation:
     """Forget an entry on every shelf, and return it. Raises as `find_entry` and `require_changeable`.
 
-    Tombstones keep its words and their near-duplicates from coming back. No copy of its words is left in the
-    databases.
+    Tombstones keep its words and near-duplicates from coming back. No copy of its words is left in the databases.
     """
     location = require_changeable(find_entry(ws, prefix), caller)
     scope, kind = location.ref.scope, location.ref.kind
@@ -307,9 +314,9 @@ def locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation
     line = 1 + len(_LINE_END.findall(book.head))
     for part in book.parts:
         if part.entry:
-            yield EntryLocation(
-                ref, part.entry, line, _entry_state(ref, part.entry, inactive_ids, now), successors.get(part.entry.id)
-            )
+            is_standing = part.entry.id not in inactive_ids
+            state = find_state(part.entry, ref.shelf, is_standing=is_standing, is_stale=is_stale(part.entry, now))
+            yield EntryLocation(ref, part.entry, line, state, successors.get(part.entry.id))
         else:
             blank = len(_LINE_END.findall(part.raw[: len(part.raw) - len(part.raw.lstrip())]))
             for entry in replace(book, parts=(part,)).handwritten_entries:
@@ -317,12 +324,13 @@ def locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation
         line += len(_LINE_END.findall(part.raw))
 
 
-def _entry_state(ref: BookRef, entry: Entry, inactive_ids: frozenset[str], now: str) -> str:
-    if ref.shelf == PENDING or entry.id in inactive_ids:
-        return WAITING if ref.shelf == PENDING else SUPERSEDED
+def find_state(entry: TaskState, shelf: str, *, is_standing: bool, is_stale: bool) -> str:
+    """Return the state of an entry, or of its row, on a shelf."""
+    if shelf == PENDING or not is_standing:
+        return WAITING if shelf == PENDING else SUPERSEDED
     if entry.done or entry.pinned:
         return DONE if entry.done else PINNED
-    return STALE if is_stale(entry, now) else STANDING
+    return STALE if is_stale else STANDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,10 +357,7 @@ def load_evidence(ws: Workspace, prefixes: Sequence[str]) -> list[Evidence]:
 
 
 def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller | None = None) -> list[EntryLocation]:
-    """Put the entries of this evidence in force.
-
-    Raises LineageError inside a harness, InvalidInput if an entry has changed since it was shown.
-    """
+    """Put the entries in force. Raises LineageError inside a harness, InvalidInput for one changed since."""
     refuse_agents(caller, "confirm what waits for the user")
     for item in evidence:  # all of them before the first change
         name = item.location.entry.id

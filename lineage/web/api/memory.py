@@ -157,7 +157,7 @@ ROUTES = (
         answer=RememberResult, run=_remember,
         statuses={201: "It is remembered, waits, or was known.",
         409: "Nothing was written; `reason` and `hint` say why."}),
-    Route(GET, "/entries/{id}", "getEntry", "An entry.", answer=models.OneEntry, run=_get_entry, needs_index=False),
+    Route(GET, "/entries/{id}", "getEntry", "An entry.", answer=models.OneEntry, run=_get_entry),
     Route(PATCH, "/entries/{id}", "editEntry", "Give an entry another text.", answer=models.OneEntry, run=_edit),
     Route(POST, "/entries/{id}/done", "tickTask", "Tick a task, or open it again.",
         answer=models.OneEntry, run=_set_done),

@@ -10,6 +10,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.format.turns import ASSISTANT, USER, InputPart, Turn
 from lineage.extraction.calls import EDITS, get_tool_name
 from lineage.web.charts import clip
+from lineage.web.display import cut_to_bytes, measure
 from lineage.web.rendered_text import render_code, render_diff, render_markdown, render_plain
 
 SAID, EDITED = "said", "edits"
@@ -78,7 +79,7 @@ def count_edits(turns: Sequence[Turn]) -> Counter[str]:
 def show_turns(turns: Sequence[Turn]) -> list[ShownTurn]:
     """Return turns as a page shows them: whole, as long as the page stays small, else with their beginnings."""
     sources = [_list_sources(turn) for turn in turns]
-    most = _find_most([_measure(one.text) + _measure(one.old) for some in sources for one in some])
+    most = _find_most([measure(one.text) + measure(one.old) for some in sources for one in some])
     shown = [ShownTurn(turn, _show(some, most)) for turn, some in zip(turns, sources, strict=True)]
     if sum(_measure_html(text.html) for turn in shown for text in turn.texts) <= _MAX_RENDERED_BYTES:
         return shown
@@ -92,7 +93,7 @@ def show_whole(turns: Sequence[Turn]) -> Iterator[ShownTurn]:
     """Yield turns as a page without bounds shows them: nothing is cut."""
     for turn in turns:
         sources = _list_sources(turn)
-        most = 2 * sum(_measure(one.text) + _measure(one.old) for one in sources)
+        most = 2 * sum(measure(one.text) + measure(one.old) for one in sources)
         yield ShownTurn(turn, _show(sources, most))
 
 
@@ -144,7 +145,7 @@ def _show(sources: Sequence[_Source], most: int) -> tuple[ShownText, ...]:
 
 def _show_one(one: _Source, most: int) -> ShownText:
     # an edit's halves share what there is
-    text, old = _cut(one.text, most // 2 if one.old else most), _cut(one.old, most // 2)
+    text, old = cut_to_bytes(one.text, most // 2 if one.old else most), cut_to_bytes(one.old, most // 2)
     rest = len(one.text) + len(one.old) - len(text) - len(old)
     return ShownText(render_diff(old, text) if one.is_edit else one.render(text), one.label, one.is_open, rest)
 
@@ -157,21 +158,6 @@ def _find_most(sizes: Sequence[int]) -> int:
             return left // (len(sizes) - number)
         left -= size
     return _MAX_BYTES
-
-
-def _cut(text: str, most: int) -> str:
-    """Return the beginning of a text with at most so many bytes, escaped."""
-    if _measure(text[: most + 1]) <= most and len(text) <= most:
-        return text
-    low, high = 0, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if _measure(text[:middle]) <= most else (low, middle - 1)
-    return text[:low]
-
-
-def _measure(text: str) -> int:
-    return _measure_html(escape(text))
 
 
 def _measure_html(html: Markup) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from lineage.app.request_model import OneOf
+from lineage.core.base.book_paths import KINDS
 from lineage.core.books.entry import DERIVED, USER_STATED
 from lineage.errors import InvalidInput
 from lineage.harness.detect_caller import Caller
@@ -14,6 +15,7 @@ from lineage.pipeline.memory import books
 from lineage.pipeline.memory.entry_writer import parse_quote
 from lineage.pipeline.memory.explain_entry import trace_entry
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.web import display
 from lineage.web.api.memory import EntryId, confirm_evidence, hash_evidence
 from lineage.web.pages import panels
 from lineage.web.routes import POST, Page, Redirect, TemplateView, WebCall
@@ -21,23 +23,30 @@ from lineage.workspace.workspace import Workspace
 
 _BACK_PATH = re.compile(r"/memory|/sessions/[a-z2-7]{16}|/entries/[0-9a-f]{16}")
 _STATES = (books.STANDING, books.PINNED, books.DONE, books.STALE, books.SUPERSEDED, books.WAITING)
+MAX_EDITED = 40_000
+"""Bytes of an entry, escaped, that a form takes."""
+MAX_SHOWN = 60_000
+"""Bytes of the evidence that a page shows whole."""
+
 _KINDS = ("note", "preference", "decision", "fact", "lesson", "task")
 
 
 def _show_memory(
     ws: Workspace, call: WebCall, *, filter: str = "", trust: Annotated[str, OneOf(("", USER_STATED, DERIVED))] = "",
     state: Annotated[str, OneOf(("", *_STATES))] = "", group: Annotated[str, OneOf(panels.GROUPS)] = "",
-    use: Annotated[str, OneOf(panels.USES)] = "", page: Annotated[int, Field(ge=1, le=10_000)] = 1, did: str = "",
+    use: Annotated[str, OneOf(panels.USES)] = "", kind: str = "", page: Annotated[int, Field(ge=1, le=10_000)] = 1,
+    did: str = "",
     source: Annotated[str, Field(alias="from", description="An entry whose words are to be said anew.")] = "",
 ) -> TemplateView:  # fmt: skip
     uses = ws.documents.recall_log.count_uses()
-    wanted = panels.EntryFilter(filter, trust, state, use, uses)
-    named = (("filter", filter), ("trust", trust), ("state", state), ("use", use))
+    wanted = panels.EntryFilter(filter, kind, trust, state, use, uses)
+    named = (("filter", filter), ("kind", kind), ("trust", trust), ("state", state), ("use", use))
     asked = {name: value for name, value in named if value}
     values = {
         "panels": panels.build_workspace_panels(ws, wanted, group, page), "group": group, "page": page,
         "per_page": panels.PER_PAGE, "asked": asked, "filter": wanted, "trusts": (USER_STATED, DERIVED),
         "states": _STATES, "all_uses": panels.USES, "uses": uses, "kinds": _KINDS,
+        "all_kinds": KINDS,
         "scopes": panels.list_scopes(ws), "here": "/memory", "did": did,
         "said": books.find_entry(ws, source).entry.body if source else "",
     }  # fmt: skip
@@ -50,6 +59,7 @@ def _show_entry(ws: Workspace, call: WebCall, *, id: EntryId, did: str = "") -> 
     values = {
         "place": place, "quote": parse_quote(place.entry), "older": older, "newer": newer,
         "scopes": panels.list_scopes(ws), "back": f"/entries/{place.entry.id}", "did": did,
+        "is_long": display.measure(place.entry.body) > MAX_EDITED,
     }  # fmt: skip
     return TemplateView("entry.html", values)
 
@@ -74,7 +84,9 @@ def _remember(ws: Workspace, call: WebCall, *, text: str = "", scope: str = "", 
 
 def _show_confirmation(ws: Workspace, call: WebCall, *, id: EntryId) -> TemplateView:
     (one,) = books.load_evidence(ws, [id])
-    return TemplateView("confirm.html", {"one": one, "seen": hash_evidence(one)})
+    size = sum(map(display.measure, (one.location.entry.body, one.quote, *one.replaces)))
+    # what can't be shown whole can't be confirmed
+    return TemplateView("confirm.html", {"one": one, "seen": hash_evidence(one), "is_long": size > MAX_SHOWN})
 
 
 def _confirm(ws: Workspace, call: WebCall, *, id: EntryId, seen: str = "") -> Redirect:

@@ -1,15 +1,19 @@
-"""Panels of memory: entries grouped by their scope."""
+"""Panels of memory: entries by their scope. The index says which stand on a page, the files what they say."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, session_scope
-from lineage.pipeline.memory.books import BookOverview, EntryLocation, list_books, read_contents
+from lineage.core.books.sightings import is_stale_task
+from lineage.index import ListedEntry
+from lineage.pipeline.memory.books import EntryLocation, find_state, read_contents
 from lineage.workspace.workspace import Workspace
 
 USED, UNUSED, UNTOLD = USES = ("used", "told, not used", "never told")
 PER_PANEL = 12
-PER_PAGE = 50
+PER_PAGE = 40
+MAX_SCOPES = 200
 
 _FINDING = "finding"
 _SESSION = "session/"
@@ -17,26 +21,32 @@ _SESSION = "session/"
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """The filter of a page: words of an entry, its trust in brackets, its state, its use; "" for any.
+    """The filter of a page: words of an entry, its kind, its trust in brackets, its state, its use; "" for any.
 
     `uses` says how many sessions were given an entry, and how many used it.
     """
 
     words: str = ""
+    kind: str = ""
     trust: str = ""
     state: str = ""
     use: str = ""
     uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    def matches(self, place: EntryLocation) -> bool:
+    def matches(self, entry: ListedEntry, now: str) -> bool:
         """Return whether an entry passes the filter."""
-        said = " ".join((place.entry.body, place.ref.kind, place.ref.scope, *place.entry.tags)).lower()
         return (
-            all(word in said for word in self.words.lower().split())
-            and self.trust in ("", place.entry.trust)
-            and self.state in ("", place.state)
-            and self.use in ("", self._find_use(place.entry.id))
+            self._has_words(entry)
+            and self.kind in ("", entry.kind)
+            and self.trust in ("", entry.trust)
+            and (not self.state or self.state == _find_state(entry, now))
+            and self.use in ("", self._find_use(entry.id))
         )
+
+    def _has_words(self, entry: ListedEntry) -> bool:
+        words = self.words.lower().split()
+        said = " ".join((entry.text, entry.kind, entry.scope, entry.tags)).lower() if words else ""
+        return all(word in said for word in words)
 
     def _find_use(self, name: str) -> str:
         given, used = self.uses.get(name, (0, 0))
@@ -86,36 +96,41 @@ GROUPS = tuple(name for name, _, _ in _GROUPS)
 
 def build_workspace_panels(ws: Workspace, entry_filter: EntryFilter, group: str = "", page: int = 1) -> list[Panel]:
     """Return the beginning of each panel, or one page of one of them."""
-    books = list_books(ws)
-    places = (*(place for book in books for place in book.waiting), *_load_entries(ws, books))
-    groups = list_groups([place for place in places if entry_filter.matches(place)])
-    return [one.cut(page, PER_PAGE if group else PER_PANEL) for one in groups if group in ("", one.name)]
+    found: dict[str, list[ListedEntry]] = {name: [] for name in GROUPS}
+    for entry in ws.index.list_entries():
+        if entry_filter.matches(entry, ws.now):
+            found[_find_group(entry.scope, entry.kind, entry.shelf)].append(entry)
+    count = PER_PAGE if group else PER_PANEL
+    return [
+        Panel(*one, _load_places(ws, found[one[0]][(page - 1) * count : page * count]), len(found[one[0]]))
+        for one in _GROUPS
+        if group in ("", one[0])
+    ]
 
 
 def list_groups(places: Iterable[EntryLocation]) -> list[EntryGroup]:
     """Return the groups of memory with these entries."""
     by_name: dict[str, list[EntryLocation]] = {name: [] for name, _, _ in _GROUPS}
     for place in places:
-        by_name[_find_group(place)].append(place)
+        by_name[_find_group(place.ref.scope, place.ref.kind, place.ref.shelf)].append(place)
     return [_build_group(name, title, about, by_name[name]) for name, title, about in _GROUPS]
 
 
-def _find_group(place: EntryLocation) -> str:
-    if place.ref.shelf == PENDING:
+def _find_group(scope: str, kind: str, shelf: str) -> str:
+    if shelf == PENDING:
         return "pending"
-    if place.ref.kind == _FINDING:
+    if kind == _FINDING:
         return "findings"
-    if place.ref.scope == GLOBAL:
+    if scope == GLOBAL:
         return "global"
-    return "session" if place.ref.scope.startswith(_SESSION) else "scoped"
+    return "session" if scope.startswith(_SESSION) else "scoped"
 
 
 def build_session_panels(ws: Workspace, token: str) -> list[Panel]:
     """Return the panels of one session: what was learned from it, in any book, and its own books."""
     own = session_scope(token)
     learned = frozenset(ws.index.find_entries_of_session(token))
-    books = {*ws.index.find_books_of_sessions([token]), *((one.ref.scope, one.ref.kind) for one in list_books(ws, own))}
-    refs = (BookRef(*book, shelf) for book in sorted(books) for shelf in (PENDING, ""))
+    refs = (BookRef(*book, shelf) for book in ws.index.find_books_of_sessions([token]) for shelf in (PENDING, ""))
     found = (place for ref in refs for place in read_contents(ws, ref).entries)
     return list_session_panels([place for place in found if place.entry.id in learned or place.ref.scope == own])
 
@@ -132,14 +147,27 @@ def list_session_panels(places: Sequence[EntryLocation]) -> list[Panel]:
 
 
 def list_scopes(ws: Workspace) -> list[str]:
-    """Return the scopes with books but those of sessions, and `global`: the targets for moving an entry."""
+    """Return scopes with books but those of sessions, and `global`: the targets for moving an entry."""
     scopes = {ref.scope for ref in ws.documents.books.list()}
-    return sorted({GLOBAL, *(scope for scope in scopes if not scope.startswith(_SESSION))})
+    named = (scope for scope in sorted(scopes - {GLOBAL}) if not scope.startswith(_SESSION))
+    return [GLOBAL, *islice(named, MAX_SCOPES)]
 
 
-def _load_entries(ws: Workspace, books: Iterable[BookOverview]) -> list[EntryLocation]:
-    refs = (BookRef(book.ref.scope, book.ref.kind) for book in books)
-    return [place for ref in refs for place in read_contents(ws, ref).entries]
+def _find_state(entry: ListedEntry, now: str) -> str:
+    is_stale = is_stale_task(entry, now, entry.mentioned_at)
+    return find_state(entry, entry.shelf, is_standing=bool(entry.standing), is_stale=is_stale)
+
+
+def _load_places(ws: Workspace, entries: Iterable[ListedEntry]) -> tuple[EntryLocation, ...]:
+    """Return the entries as their files say them; one that a hand took out since has no place."""
+    books: dict[BookRef, dict[str, EntryLocation]] = {}
+    places = list[EntryLocation | None]()
+    for entry in entries:
+        ref = BookRef(entry.scope, entry.kind, entry.shelf)
+        if ref not in books:
+            books[ref] = {place.entry.id: place for place in read_contents(ws, ref).entries}
+        places.append(books[ref].get(entry.id))
+    return tuple(filter(None, places))
 
 
 def _build_group(name: str, title: str, about: str, places: Iterable[EntryLocation]) -> EntryGroup:

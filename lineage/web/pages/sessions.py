@@ -30,7 +30,9 @@ from lineage.workspace.workspace import Workspace
 PER_PAGE = 50
 MAX_HITS = 30
 MAX_WORDS = 8
+MAX_TEXT = 300
 MAX_PROJECTS = 12
+MAX_PATH = 1_000
 MAX_SUMMARY = 6_000
 """Characters of a summary on its session's page; it holds the last message in full."""
 PART_CHARACTERS = 25_000
@@ -44,7 +46,8 @@ Day = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$", description="A UTC day,
 
 def _show_sessions(
     ws: Workspace, call: WebCall, *, agent: Agent = "all", project: Project = None, path: Folder = None,
-    harness: str = "", since: Day = "", until: Day = "", text: str = "",
+    harness: str = "", since: Day = "", until: Day = "",
+    text: Annotated[str, Field(max_length=MAX_TEXT)] = "",
     page: Annotated[int, Field(ge=1, le=200)] = 1,
 ) -> TemplateView:  # fmt: skip
     asked = {
@@ -77,6 +80,8 @@ def _list_projects(
     by_label = Counter[str]()
     paths: dict[str, str] = {}
     for path, count in counts.items():
+        if len(path) > MAX_PATH:
+            continue
         by_label[labels.get(path, path)] += count
         paths.setdefault(labels.get(path, path), path)
     busiest = sorted(by_label.items(), key=lambda item: (-item[1], item[0]))[:MAX_PROJECTS]

@@ -12,6 +12,8 @@ from lineage.web.routes import Page, TemplateView, WebCall
 from lineage.workspace.lookup import read_status
 from lineage.workspace.workspace import Workspace
 
+MAX_LISTED = 20
+
 
 def _show_status(ws: Workspace, call: WebCall) -> TemplateView:
     root = call.service.root
@@ -22,6 +24,7 @@ def _show_status(ws: Workspace, call: WebCall) -> TemplateView:
         "waiting": sum(len(ws.documents.books.read(ref).entries) for ref in pending),
         "hooks": hooks.summarize_hooks(root) if is_here else {},
         "size": _measure_folder(root) if is_here else None,
+        "most": MAX_LISTED,
     }
     return TemplateView("status.html", values)
 
