@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.app.locations import STATE_FOLDER
-from lineage.errors import InvalidInput, WorkspaceError
+from lineage.errors import InvalidInput, describe_os_error
 from lineage.file_swap import exchange
 from lineage.store import ExistsError, LocalStore, update
 from lineage.store.platform import fsync_directory, lock_file
 
 _LINK = "name a place that is no symbolic link"
-_LOCK = ".lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,8 @@ def check_folder(path: Path, mark: str, names: Iterable[str]) -> None:
     """Raise InvalidInput unless a folder is missing, empty, or an export: the file `mark` and these names alone."""
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is no folder", hint="name a folder, or one that is yet to be made")
+    if Path.cwd().is_relative_to(path):
+        raise InvalidInput(f"{path} is where you are: it would be replaced", hint="run this in another folder")
     there = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
     others = sorted(there - {mark, *names})
     if there and mark not in there:
@@ -72,55 +73,46 @@ def check_folder(path: Path, mark: str, names: Iterable[str]) -> None:
 def replace_folder(path: Path, write: Callable[[Path], None]) -> None:
     """Put a folder that `write` fills in place of another, in one step where the system can.
 
-    What a run that was killed left behind is deleted first. Raises InvalidInput while another run writes there.
+    What a run that was killed left behind is deleted first. Raises InvalidInput while another run writes there,
+    WorkspaceError if the system refuses.
     """
     staged = path.with_name(f".{path.name}.lineage-export")
-    with _stage(staged):
-        write(staged)
-        (staged / _LOCK).unlink()
-        _exchange(staged, path)
+    try:
+        with _stage(staged):
+            write(staged)
+            _exchange(staged, path)
+    except OSError as error:
+        raise describe_os_error(str(path), error) from error
 
 
 @contextmanager
 def _stage(staged: Path) -> Iterator[None]:
-    if staged.is_symlink():
-        raise InvalidInput(f"{staged} is a symbolic link", hint="delete it")
-    staged.mkdir(mode=0o700, exist_ok=True)
+    lock = staged.with_name(f"{staged.name}.lock")
     try:
-        unlock = lock_file(staged / _LOCK, wait=False)
+        unlock = lock_file(lock, wait=False)
     except BlockingIOError as error:
         raise InvalidInput(
             "another export is being written there", hint="wait for it, or name another folder"
         ) from error
     try:
-        _clear(staged)
+        shutil.rmtree(staged, ignore_errors=True)
+        staged.mkdir(mode=0o700)
         yield
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+        with suppress(OSError):  # Windows deletes no open file: the next run takes it
+            lock.unlink()
         unlock()
-
-
-def _clear(folder: Path) -> None:
-    for entry in folder.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        elif entry.name != _LOCK:
-            entry.unlink()
 
 
 def _exchange(staged: Path, path: Path) -> None:
     """Give a finished folder its name; the one that had it takes the other's."""
-    try:
-        if not path.exists() or not any(path.iterdir()):
-            with suppress(FileNotFoundError):
-                path.rmdir()
-            staged.rename(path)
-        elif not exchange(staged, path):
-            shutil.rmtree(path)
-            staged.rename(path)
-        fsync_directory(path.parent)
-    except OSError as error:
-        raise WorkspaceError(f"{path}: {error.strerror or error}", hint="name another folder") from error
+    if not path.exists():
+        staged.rename(path)
+    elif not exchange(staged, path):
+        shutil.rmtree(path)
+        staged.rename(path)
+    fsync_directory(path.parent)
 
 
 def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> WrittenFolder:

@@ -19,6 +19,7 @@ from lineage.core.base.naming import derive_session_token
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.web.export.site import POLICY
+from lineage.web.pages import panels, sessions
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand, run_process
 from tests.support.sample_workspace import write_sample_workspace
@@ -34,9 +35,15 @@ def lineage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> LineageComman
     return LineageCommand(write_sample_workspace(tmp_path / "vault", length=120), capsys)
 
 
-@pytest.fixture
-def site(lineage: LineageCommand, tmp_path: Path) -> Path:
-    return export(lineage, tmp_path / "site")
+@pytest.fixture(params=["long pages", "short pages"])
+def site(
+    lineage: LineageCommand, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """An export with lists on one page, or on as many as they have items."""
+    if request.param == "short pages":
+        for module, name in ((sessions, "PER_PAGE"), (panels, "PER_PAGE"), (panels, "PER_PANEL")):
+            monkeypatch.setattr(module, name, 1)
+    return export(lineage, export(lineage, tmp_path / "site"))
 
 
 def export(lineage: LineageCommand, place: Path, *more: str) -> Path:
@@ -119,7 +126,8 @@ def test_a_long_session_is_split_as_on_the_page(site: Path) -> None:
     assert "turn 120 about parser.py" in document
 
 
-def test_the_same_state_gives_the_same_bytes(lineage: LineageCommand, site: Path, tmp_path: Path) -> None:
+def test_the_same_state_gives_the_same_bytes(lineage: LineageCommand, tmp_path: Path) -> None:
+    site = export(lineage, tmp_path / "site")
     other = run_process(lineage.root, "export", "--site", str(tmp_path / "other"), PYTHONHASHSEED="7")
     assert other.code == 0
     assert read_files(tmp_path / "other") == read_files(site)

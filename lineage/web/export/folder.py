@@ -10,11 +10,11 @@ from lineage.core.base.progress import Progress
 from lineage.errors import RemovedError
 from lineage.index import SessionFilter
 from lineage.pipeline.search.export_selection import ExportSelection, select_export
-from lineage.web.export.links import HOME, MEMORY
+from lineage.web.export.links import INDEX, MEMORY, build_path
 from lineage.web.export.site import MARK, build_site
 from lineage.workspace.workspace import Workspace
 
-_NAMES = (HOME, MEMORY, "days", "entries", "memory", "projects", "search", "sessions", "static")
+_FOLDERS = ("days", "entries", "memory", "pages", "projects", "search", "sessions", "static")
 _SCRATCH = ".words"
 
 
@@ -40,7 +40,7 @@ def export_site(
     if no session is left.
     """
     path = resolve_output(target, root)
-    check_folder(path, MARK, _NAMES)
+    check_folder(path, MARK, (build_path(INDEX), build_path(MEMORY), *_FOLDERS))
 
     def export(ws: Workspace) -> SiteResult:
         selection = select_export(ws, agent_id, wanted)

@@ -9,7 +9,7 @@ from lineage.core.books.entry import Entry
 from lineage.web.display import find_source
 from lineage.web.pages.conversation import PER_PAGE
 
-HOME, MEMORY = "index.html", "memory.html"
+INDEX, MEMORY = "index", "memory"
 _NAME_CHARACTERS = 60
 _OTHERS = re.compile(r"[\W_]+")
 
@@ -41,7 +41,7 @@ class ExportLinks:
 
     def home(self, **asked: object) -> str:
         """Return the address of the list of sessions, of those of a `project` or of a day, `since` and `until` it."""
-        stem, day, project = "index", str(asked.get("since", "")), str(asked.get("project", ""))
+        stem, day, project = INDEX, str(asked.get("since", "")), str(asked.get("project", ""))
         if day:
             stem = f"days/{day}" if day in self.plan.days else ""
         elif project:
@@ -70,7 +70,7 @@ class ExportLinks:
     def memory(self, **asked: object) -> str:
         """Return the address of memory, of one page of a `group`."""
         group = str(asked.get("group", ""))
-        return self._find_page(f"memory/{group}" if group else "memory", asked.get("page"))
+        return self._find_page(f"memory/{group}" if group else MEMORY, asked.get("page"))
 
     def entry(self, identifier: str) -> str:
         """Return the address of an entry."""
@@ -88,10 +88,12 @@ class ExportLinks:
 def build_path(stem: str, page: int = 1) -> str:
     """Return the file of a page: no name of a session, day or project has a dot.
 
-    >>> build_path("days/2026-11-20"), build_path("days/2026-11-20", 2)
-    ('days/2026-11-20.html', 'days/2026-11-20.2.html')
+    >>> build_path("days/2026-11-20"), build_path("days/2026-11-20", 2), build_path("index", 2)
+    ('days/2026-11-20.html', 'days/2026-11-20.2.html', 'pages/2.html')
     """
-    return f"{stem}.{page}.html" if page > 1 else f"{stem}.html"
+    if page > 1:
+        return f"pages/{page}.html" if stem == INDEX else f"{stem}.{page}.html"
+    return f"{stem}.html"
 
 
 def name_projects(labels: Mapping[str, str]) -> dict[str, str]:

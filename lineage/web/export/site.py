@@ -5,7 +5,7 @@ Files are made one after the other: the text of one session at a time is in memo
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
@@ -25,7 +25,7 @@ from lineage.pipeline.search.export_selection import ExportSelection, group_by_b
 from lineage.pipeline.search.session_view import TurnPage, load_turns
 from lineage.projection.conversation_md import render_conversation
 from lineage.web import charts, display
-from lineage.web.export.links import MEMORY, ExportLinks, SitePlan, build_path, name_projects
+from lineage.web.export.links import INDEX, MEMORY, ExportLinks, SitePlan, build_path, name_projects
 from lineage.web.export.search_data import SearchData
 from lineage.web.export.session_values import build_session_values, list_facts
 from lineage.web.pages import conversation, panels, sessions
@@ -84,12 +84,15 @@ class _Site:
         yield MARK, (json.dumps({"format": 1, **counts}) + "\n").encode()
 
     def _render(self, path: str, template: str, values: Mapping[str, Any]) -> SiteFile:
-        links = ExportLinks(self._plan, _UP if "/" in path else "")
+        links = self._seen_from(path)
         nav = (("Sessions", links.home()), ("Memory", links.memory()))
         head = {"policy": POLICY, "nav": nav, "path": path, "root": "", "csrf": "", "did": ""}
         return path, render_template(template, {**head, "to": links, "is_live": False, **values}).encode(
             "utf-8", "replace"
         )
+
+    def _seen_from(self, path: str) -> ExportLinks:
+        return ExportLinks(self._plan, _UP if "/" in path else "")
 
     def _iter_session(self, row: SessionRow) -> Iterator[SiteFile]:
         token, links = row.session_token, ExportLinks(self._plan, _UP)
@@ -166,7 +169,7 @@ class _Site:
         groups = panels.list_groups(self._selection.entries)
         shared: dict[str, Any] = {"asked": {}, "per_page": panels.PER_PAGE, "uses": {}, "here": ""}
         shown = [group.cut(1, panels.PER_PANEL) for group in groups]
-        yield self._render(MEMORY, "memory.html", {**shared, "panels": shown, "group": "", "page": 1})
+        yield self._render(build_path(MEMORY), "memory.html", {**shared, "panels": shown, "group": "", "page": 1})
         for group in groups:
             for page in range(1, -(-group.total // panels.PER_PAGE) + 1 if group.total > panels.PER_PANEL else 1):
                 cut = {"panels": [group.cut(page, panels.PER_PAGE)], "group": group.name, "page": page}
@@ -184,24 +187,25 @@ class _Site:
         paths = {label: path for path, label in self._labels.items()}
         busiest = sorted(by_label.items(), key=lambda one: (-one[1], one[0]))
         projects = [(links.home(project=paths[label]), label, count) for label, count in busiest]
-        yield from self._iter_list("index", newest, "Sessions", links.home, activity=activity, projects=projects)
+        yield from self._iter_list(INDEX, newest, "Sessions", {}, activity=activity, projects=projects)
         by_project = sorted((row for row in newest if row.project in self._labels), key=self._find_label)
         for label, rows in groupby(by_project, self._find_label):
-            find_page = partial(ExportLinks(self._plan, _UP).home, project=paths[label])
-            yield from self._iter_list(self._plan.projects[paths[label]], list(rows), label, find_page)
+            yield from self._iter_list(self._plan.projects[paths[label]], list(rows), label, {"project": paths[label]})
         for day, rows in groupby(newest, lambda row: row.membership_ts[:10]):
-            find_page = partial(ExportLinks(self._plan, _UP).home, since=day, until=day)
-            yield from self._iter_list(f"days/{day}", list(rows), display.format_day(day), find_page)
+            asked = {"since": day, "until": day}
+            yield from self._iter_list(f"days/{day}", list(rows), display.format_day(day), asked)
 
     def _find_label(self, row: SessionRow) -> str:
         return self._labels[row.project or ""]
 
     def _iter_list(
-        self, stem: str, rows: Sequence[SessionRow], heading: str, find_page: Callable[..., str], **head: Any
+        self, stem: str, rows: Sequence[SessionRow], heading: str, asked: Mapping[str, str], **head: Any
     ) -> Iterator[SiteFile]:
         count = sessions.PER_PAGE
         for start in range(0, len(rows), count):
             page, some = start // count + 1, rows[start : start + count]
+            path = build_path(stem, page)
+            find_page = partial(self._seen_from(path).home, **asked)
             values: dict[str, Any] = {
                 "days": [(day, list(group)) for day, group in groupby(some, lambda row: row.membership_ts[:10])],
                 "names": self._labels, "is_new": False, "heading": heading,
@@ -209,7 +213,7 @@ class _Site:
                 "older": find_page(page=page + 1) if start + count < len(rows) else "",
                 "activity": None, "projects": [], **(head if page == 1 else {}),
             }  # fmt: skip
-            yield self._render(build_path(stem, page), "sessions.html", values)
+            yield self._render(path, "sessions.html", values)
 
 
 def _split_pages(turns: Sequence[Turn]) -> list[Sequence[Turn]]:

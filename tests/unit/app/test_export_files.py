@@ -1,6 +1,6 @@
 """Exports as files: over nothing that isn't one, whole or not at all, for their owner alone.
 
-Fails without `check_folder`, the lock of `_stage`, its `_clear`, or with files written into the place itself.
+Fails without `check_folder`, the lock of `_stage`, its first `rmtree`, or with files written into the place itself.
 """
 
 import signal
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lineage.app.export_files import check_folder, replace_folder, resolve_output, write_files
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, WorkspaceError
 
 MARK = "mark.json"
 
@@ -69,7 +69,7 @@ def test_a_run_that_was_killed_leaves_nothing_behind_the_next(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert sorted(read(place)) == [MARK, "old.html"]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3  # the half folder and its lock
     replace_folder(place, lambda staged: fill(staged, "new.html"))
     assert sorted(read(place)) == [MARK, "new.html"]
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
@@ -87,7 +87,13 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
     assert sorted(read(place)) == [MARK, "one.html"]
 
 
-def test_nothing_else_is_written_over(tmp_path: Path) -> None:
+def test_what_the_system_refuses_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="File name too long"):
+        replace_folder(tmp_path / "site", lambda staged: fill(staged, "x" * 300))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_else_is_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "site"
     place.mkdir()
     (place / "mine.txt").write_text("mine")
@@ -98,6 +104,9 @@ def test_nothing_else_is_written_over(tmp_path: Path) -> None:
         check_folder(place, MARK, ["index.html"])
     with pytest.raises(InvalidInput, match="no folder"):
         check_folder(place / "mine.txt", MARK, [])
+    monkeypatch.chdir(place)
+    with pytest.raises(InvalidInput, match="where you are"):
+        check_folder(place, MARK, [])
 
 
 def test_a_place_is_no_link_and_not_in_the_workspace(tmp_path: Path) -> None:
