@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from lineage.app import clock
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import derive_session_token
 from lineage.pipeline.maintenance.remove import remove
@@ -126,11 +127,14 @@ def test_a_long_session_is_split_as_on_the_page(site: Path) -> None:
     assert "turn 120 about parser.py" in document
 
 
-def test_the_same_state_gives_the_same_bytes(lineage: LineageCommand, tmp_path: Path) -> None:
+def test_the_same_state_gives_the_same_bytes_on_any_day(
+    lineage: LineageCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = export(lineage, tmp_path / "site")
     other = run_process(lineage.root, "export", "--site", str(tmp_path / "other"), PYTHONHASHSEED="7")
     assert other.code == 0
     assert read_files(tmp_path / "other") == read_files(site)
+    monkeypatch.setattr(clock, "now", lambda: "2027-02-03T04:05:06.789Z")
     export(lineage, site)
     assert read_files(tmp_path / "other") == read_files(site)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "site", "vault"]
@@ -159,6 +163,19 @@ def test_private_removed_and_trial_sessions_stay_and_all_that_came_of_them(
     assert holds(tmp_path / "site", "checkout")
 
 
+def test_what_a_session_was_given_of_others_is_no_link_to_them(lineage: LineageCommand, tmp_path: Path) -> None:
+    tokens = {name: derive_session_token("default", name) for name in ("short", "long", "hidden")}
+    line = '{"id": "%s/1", "at": "2026-11-20T10:00:00.000Z", "kind": "prompt", "tokens": 9, "marks": []}\n'
+    log = lineage.root / ".lineage" / "recall" / f"{tokens['short']}.jsonl"
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    log.write_text(line % tokens["long"] + line % tokens["hidden"])
+    export(lineage, tmp_path / "site")
+    text = (tmp_path / f"site/sessions/{tokens['short']}.html").read_text()
+    assert text.count("words of an earlier session") == 1
+    assert f'<a href="../sessions/{tokens["long"]}.html">words of an earlier session</a>' in text
+    assert not holds(tmp_path / "site", tokens["hidden"])
+
+
 @pytest.mark.leaves_findings
 def test_what_was_marked_private_by_hand_stays_before_any_reindex(lineage: LineageCommand, tmp_path: Path) -> None:
     token = derive_session_token("default", "short")
@@ -177,19 +194,23 @@ def test_memory_is_there_but_what_waits_was_forgotten_or_is_a_secret(lineage: Li
         return f"{kept.id} {lost.id}"
 
     kept, lost = fill(lineage, work).split()
-    assert lineage("book", "forget", lost).code == 0
     book = lineage.root / "books" / "global" / "preference.md"
-    book.write_text(f"{book.read_text()}\nMy own line with {SECRET} in it.\n")
+    whole = book.read_text()
+    assert lineage("book", "forget", lost).code == 0
+    # a sync client brought back what was forgotten, without its words in the list
+    book.write_text(f"{whole}\n<!-- lineage:forgotten {lost} -->\n\nMy own line with {SECRET} in it.\n")
+    (pending,) = (lineage.root / "books" / "pending").rglob("preference.md")
+    pending.write_text(f"{pending.read_text()}\nMy gazelle line that waits.\n")
     export(lineage, tmp_path / "site")
     assert "zebra colours" in (tmp_path / f"site/entries/{kept}.html").read_text()
     assert "My own line" in (tmp_path / "site/memory.html").read_text()
-    for words in (SECRET, "giraffe", lost, "short commit messages"):
+    for words in (SECRET, "giraffe", lost, "short commit messages", "gazelle"):
         assert not holds(tmp_path / "site", words), words
 
 
 def test_filters_narrow_sessions_and_memory(lineage: LineageCommand, tmp_path: Path) -> None:
     def work(ws: Workspace) -> None:
-        made = make_turns("We always pin the okapi library here.", "Pinned.", start="2026-11-10T10:00")
+        made = make_turns("From now on, always pin the okapi library here.", "Pinned.", start="2026-11-10T10:00")
         end_session(
             ws, "early", agent_id="ann", project="/home/ada/zoo", transcript=made, ended_at="2026-11-10T11:00:00Z"
         )
@@ -200,6 +221,9 @@ def test_filters_narrow_sessions_and_memory(lineage: LineageCommand, tmp_path: P
     assert not holds(project, "parser")
     assert not holds(project, "okapi")
     assert not holds(project, "Makefiles")
+    assert not holds(project, "release notes")
+    assert holds(export(lineage, tmp_path / "reader", "--project", "reader"), "release notes")
+    assert any("okapi" in path.read_text() for path in (lineage.root / "books" / "project").rglob("*.md"))
     agent = export(lineage, tmp_path / "agent", "--agent", "ann")
     assert [path.stem for path in (agent / "sessions").glob("*.md")] == [derive_session_token("ann", "early")]
     assert not holds(agent, "checkout")
