@@ -81,7 +81,7 @@ def build_activity(days: Sequence[tuple[str, int]], find_day: Callable[[str], st
     total = sum(count for _, count in days)
     bars = tuple(_build_bar(place, date, count, max_count, find_day) for place, (date, count) in enumerate(days))
     description = f"{pluralize(total, 'session')} in the last 30 days"
-    if max_count:
+    if max_count > 1:
         description += f", most on {format_day(max(days, key=lambda item: item[1])[0])}: {max_count}"
     width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
     first, last = (days[0][0], days[-1][0]) if days else ("", "")
