@@ -19,7 +19,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import derive_session_token
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.remember import Memo, remember
-from lineage.web.export.site import POLICY
+from lineage.web.export.site import POLICY, build_site
 from lineage.web.pages import panels, sessions
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand, run_process
@@ -161,6 +161,24 @@ def test_private_removed_and_trial_sessions_stay_and_all_that_came_of_them(
     for words in (*tokens, "quokka", "wombat", "numbat", "axolotl", "tapir", "salary", "secret-parent"):
         assert not holds(tmp_path / "site", words), words
     assert holds(tmp_path / "site", "checkout")
+
+
+def test_a_session_that_is_removed_meanwhile_is_in_no_export(
+    lineage: LineageCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(ws: Workspace, *others: Any) -> Iterator[tuple[str, bytes]]:
+        yield from build_site(ws, *others)
+        remove(ws, "short", reason="no")
+
+    place = export(lineage, tmp_path / "site")
+    before = read_files(place)
+    monkeypatch.setattr("lineage.web.export.folder.build_site", build)
+    done = lineage("export", "--site", str(place))
+    assert (done.code, "removed while it was exported" in done.err) == (1, True)
+    assert read_files(place) == before
+    monkeypatch.undo()
+    export(lineage, place)
+    assert not holds(place, "checkout")
 
 
 def test_what_a_session_was_given_of_others_is_no_link_to_them(lineage: LineageCommand, tmp_path: Path) -> None:

@@ -251,6 +251,7 @@ def test_the_receipt_says_what_went_what_was_checked_and_what_is_out_of_reach(
     assert (receipt["session_id"], receipt["agent_id"], receipt["turns"]) == ("s-1", "default", 6)
     assert receipt["rows"] > len(receipt["removed_paths"]) - 1
     assert any("git" in place for place in receipt["out_of_reach"])
+    assert any("exports" in place for place in receipt["out_of_reach"])
     lineage.end_sample()
     text = lineage("remove", "5f0c2f7e", "--yes").out
     assert "~/.claude/projects/" in text

@@ -388,6 +388,7 @@ def _list_residual_copies(ws: Workspace, target: _RemovalTarget, *, has_sub_agen
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
         *ws.documents.store.residual_copies(),
         *ws.index.residual_copies(),
+        "exports and bundles of it that were written outside of the workspace",
     ]
     # the embedding service of today's configuration; an earlier one is not known any more
     host = ws.embedding.embedder.host if ws.embedding else ""
