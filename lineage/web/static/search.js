@@ -9,6 +9,7 @@
   const NAME = /^(index|words-\d+|pages-\d+)$/;
   const MOST = 20;
   const MOST_WORDS = 12;
+  const MOST_SCRIPTS = 40; // of a beginning that thousands of words have
   const waiting = new Map();
 
   function address(name) {
@@ -53,7 +54,7 @@
     const after = index.words.findIndex((first) => first > word);
     const from = Math.max(0, (after < 0 ? index.words.length : after) - 1);
     const names = [];
-    for (let at = from; at < index.words.length; at += 1) {
+    for (let at = from; at < Math.min(index.words.length, from + MOST_SCRIPTS); at += 1) {
       if (at > from && !index.words[at].startsWith(word)) break;
       names.push("words-" + at);
     }
