@@ -43,35 +43,27 @@ class ServerLinks:
     """Addresses on a server."""
 
     def asset(self, name: str) -> str:
-        """Return the address of a file that comes with the page."""
         return f"/static/{name}"
 
     def home(self, **asked: object) -> str:
-        """Return the address of the list of sessions."""
         return _add_query("/", asked)
 
     def session(self, token: str, anchor: str = "", **asked: object) -> str:
-        """Return the address of a session."""
         return _add_query(f"/sessions/{token}", asked) + (f"#{anchor}" if anchor else "")
 
     def file(self, token: str, kind: str, part: int = 1) -> str:
-        """Return the address of a part of a session's newest file of a kind."""
         return _add_part(f"/sessions/{token}/files/{kind}", part)
 
     def turn(self, token: str, number: int, part: int = 1) -> str:
-        """Return the address of a part of the whole text of a turn."""
         return _add_part(f"/sessions/{token}/turns/{number}", part)
 
     def memory(self, **asked: object) -> str:
-        """Return the address of memory."""
         return _add_query("/memory", asked)
 
     def entry(self, identifier: str) -> str:
-        """Return the address of an entry."""
         return f"/entries/{identifier}"
 
     def source(self, entry: Entry) -> str:
-        """Return the address of the turn that an entry came from."""
         token, turn = find_source(entry)
         return self.session(token, turn, turn=turn) if token else ""
 

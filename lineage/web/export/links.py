@@ -36,11 +36,9 @@ class ExportLinks:
     base: str = ""
 
     def asset(self, name: str) -> str:
-        """Return the address of a file that comes with the page."""
         return f"{self.base}static/{name}"
 
     def home(self, **asked: object) -> str:
-        """Return the address of the list of sessions, of those of a `project` or of a day, `since` and `until` it."""
         stem, day, project = INDEX, str(asked.get("since", "")), str(asked.get("project", ""))
         if day:
             stem = f"days/{day}" if day in self.plan.days else ""
@@ -49,7 +47,6 @@ class ExportLinks:
         return self._find_page(stem, asked.get("page"))
 
     def session(self, token: str, anchor: str = "", **asked: object) -> str:
-        """Return the address of a session, of the page with a `turn` or with the turn number `first`."""
         if token not in self.plan.sessions or asked.get("only"):
             return ""
         page, turn, first = 1, str(asked.get("turn", "")), asked.get("first")
@@ -60,24 +57,19 @@ class ExportLinks:
         return self._find_page(f"sessions/{token}", page) + (f"#{anchor}" if anchor and page else "")
 
     def file(self, token: str, kind: str, part: int = 1) -> str:
-        """Return the address of a part of a session's summary or newest compaction."""
         return self._find_page(f"sessions/{token}-{kind}", part) if kind in ("summary", "compaction") else ""
 
     def turn(self, token: str, number: int, part: int = 1) -> str:
-        """Return the address of the whole conversation: each turn is in it."""
         return f"{self.base}sessions/{token}.md"
 
     def memory(self, **asked: object) -> str:
-        """Return the address of memory, of one page of a `group`."""
         group = str(asked.get("group", ""))
         return self._find_page(f"memory/{group}" if group else MEMORY, asked.get("page"))
 
     def entry(self, identifier: str) -> str:
-        """Return the address of an entry."""
         return f"{self.base}entries/{identifier}.html" if identifier in self.plan.entries else ""
 
     def source(self, entry: Entry) -> str:
-        """Return the address of the turn that an entry came from."""
         token, turn = find_source(entry)
         return self.session(token, turn, turn=turn) if token else ""
 

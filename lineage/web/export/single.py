@@ -7,7 +7,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from lineage.core.base.naming import SUMMARY
-from lineage.core.books.entry import Entry
 from lineage.errors import InvalidInput
 from lineage.pipeline.search.export_selection import ExportSelection
 from lineage.pipeline.search.session_view import TurnPage, load_turns
@@ -24,37 +23,14 @@ _STYLE = Path(__file__).parents[1] / "static" / "style.css"
 class SinglePageLinks:
     """Addresses in a file of its own: its turns are there, and nothing else."""
 
-    def asset(self, name: str) -> str:
-        """Return no address: the file loads nothing."""
-        return ""
-
-    def home(self, **asked: object) -> str:
-        """Return no address."""
-        return ""
-
     def session(self, token: str, anchor: str = "", **asked: object) -> str:
         """Return the place of a turn in the file."""
         return f"#{asked['turn']}" if asked.get("turn") else ""
 
-    def file(self, token: str, kind: str, part: int = 1) -> str:
-        """Return no address."""
+    def _find_nothing(self, *_: object, **__: object) -> str:
         return ""
 
-    def turn(self, token: str, number: int, part: int = 1) -> str:
-        """Return no address: every turn is whole."""
-        return ""
-
-    def memory(self, **asked: object) -> str:
-        """Return no address."""
-        return ""
-
-    def entry(self, identifier: str) -> str:
-        """Return no address."""
-        return ""
-
-    def source(self, entry: Entry) -> str:
-        """Return no address."""
-        return ""
+    asset = home = file = turn = memory = entry = source = _find_nothing
 
 
 def render_session_page(ws: Workspace, reference: str, *, include_private: bool = False) -> bytes:
