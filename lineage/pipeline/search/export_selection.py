@@ -57,22 +57,15 @@ def select_export(ws: Workspace, agent_id: str | None, wanted: SessionFilter) ->
 
     Raises NotFoundError if no session is left.
     """
-    removed, hidden = ws.documents.tombstones.list_tokens(), dict[str, str]()
-    sessions, children = dict[str, SessionRow](), dict[str, list[RelatedSession]]()
+    sessions, hidden = dict[str, SessionRow](), dict[str, str]()
+    children: dict[str, list[RelatedSession]] = {}
     for row in _iter_rows(ws, agent_id, locate_filter(ws, wanted)):
-        if not removed.isdisjoint((row.session_token, row.parent_token)):
-            continue
         manifest = load_readable_document(ws, row.manifest_path)
         if why := _find_reason(row, manifest) or hidden.get(row.parent_token or "", ""):
             hidden[row.session_token] = why
-            continue
-        sessions[row.session_token] = row
-        origin = manifest.forked_from if manifest else None
-        for tie, token in (
-            ("started", row.parent_token),
-            ("fork", derive_session_token(row.agent_id, origin) if origin else None),
-        ):
-            if token:
+        elif manifest:
+            sessions[row.session_token] = row
+            for tie, token in _list_origins(row, manifest.forked_from):
                 children.setdefault(token, []).append(RelatedSession(tie, row.session_id, row))
     if not sessions:
         raise NotFoundError("no session is left to export", hint="`lineage sessions --agent all` lists what there is")
@@ -82,6 +75,12 @@ def select_export(ws: Workspace, agent_id: str | None, wanted: SessionFilter) ->
     as_of = max(row.membership_ts for row in sessions.values())
     entries = list(_iter_entries(ws, agent_id, wanted, sessions, as_of))
     return ExportSelection(sessions, _cut_links(entries), as_of, children, Counter(hidden.values()))
+
+
+def _list_origins(row: SessionRow, forked_from: str | None) -> list[tuple[str, str]]:
+    """Return the tie and the token of each session that this one came from."""
+    found = [("started", row.parent_token)] if row.parent_token else []
+    return found + ([("fork", derive_session_token(row.agent_id, forked_from))] if forked_from else [])
 
 
 def _find_reason(row: SessionRow, manifest: Artifact | Manifest | None) -> str:
@@ -94,12 +93,13 @@ def _find_reason(row: SessionRow, manifest: Artifact | Manifest | None) -> str:
 
 
 def _iter_rows(ws: Workspace, agent_id: str | None, wanted: SessionFilter) -> Iterator[SessionRow]:
-    """Yield sessions, newest first, each before its sub-agents; of the others' agents none."""
-    seen = set[str]()
+    """Yield sessions, newest first, each before its sub-agents; none that was removed, or of another agent."""
+    removed = ws.documents.tombstones.list_tokens()
+    seen = set(removed)
     waiting = ws.index.list_sessions(agent_id, limit=_MAX_SESSIONS, wanted=wanted)[::-1]
     while waiting:
         row = waiting.pop()
-        if row.session_token in seen or agent_id not in (None, row.agent_id):
+        if row.session_token in seen or row.parent_token in removed or agent_id not in (None, row.agent_id):
             continue
         seen.add(row.session_token)
         yield row
