@@ -46,6 +46,10 @@ def test_sub_agents_follow_their_session(tmp_path: Path) -> None:
         reindex(ws)
         # the index knows nothing of it yet, and a tombstone in doubt counts
         ws.documents.store.create(f"memory/tombstones/{derive_session_token('default', 'gone')}.md", b"")
+        assert derive_session_token("default", "gone") not in select_export(ws, None, SessionFilter()).sessions
+        ws.index.delete_paths(
+            path for path in ws.index.load_stamps() if derive_session_token("default", "gone") in path
+        )
         found = select_export(ws, None, SessionFilter())
         assert [row.session_id for row in found.sessions.values()] == ["alone", "open", "open-1", "open-2"]
         assert found.left_out == {"private": 3}
