@@ -28,6 +28,7 @@ from lineage.workspace.projects import KnownProjects
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _SECTIONS = (("Rules", ("preference", "note")), ("Decisions", ("decision",)), ("Lessons", ("lesson",)))
+_BY_TIME = ("Decisions", "Lessons")  # people ask for what was decided last week
 _OPEN_TASKS = "Open tasks"
 _MAX_EARLIER = 50  # captures in which a session looks for its files
 _MAX_RELATED = 5
@@ -151,6 +152,8 @@ class SessionNotes:
         reader, scope = BookReader(self._ws, None), f"{_SCOPE}{name}"
         reader.prefetch(BookRef(scope, kind) for _, kinds in (*_SECTIONS, ("", (TASK,))) for kind in kinds)
         entries = {heading: [(one, one.text) for one in reader.entries(scope, *kinds)] for heading, kinds in _SECTIONS}
+        for heading in _BY_TIME:
+            entries[heading].sort(key=lambda item: item[0].updated_at, reverse=True)
         entries[_OPEN_TASKS] = list_open_tasks(reader, [scope], now)
         return {heading: [_build_item(*one) for one in found] for heading, found in entries.items()}
 

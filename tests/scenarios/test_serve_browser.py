@@ -14,7 +14,7 @@ from tests.support.browser import Browser, needs_browser, open_browser
 from tests.support.sample_workspace import write_sample_workspace
 from tests.support.servers import skip_or_fail
 from tests.support.web_client import WebClient, serve_workspace
-from tests.support.workspace import end_session
+from tests.support.workspace import end_session, make_turns
 
 pytestmark = [pytest.mark.slow, needs_browser]
 
@@ -151,6 +151,21 @@ def test_nothing_keeps_anybody_from_using_a_page(browser: Browser, talk: str, sc
         )
         assert found == [], path
     assert len(browser.find_all("ins")) == 1
+
+
+def test_three_clicks_lead_from_home_to_what_was_decided(browser: Browser, tmp_path: Path) -> None:
+    said = make_turns(
+        "Which one?", "I decided to use calamine instead of openpyxl: it reads Excel files ten times faster."
+    )
+    run_in_workspace(tmp_path / "vault", lambda ws: end_session(ws, "excel", transcript=said), writes=True)
+    browser.open("/")
+    browser.find_one('nav a[href="/memory"]').click()
+    browser.wait_until_visible("#of")[0].send_keys("decision")
+    browser.find_one("form.narrow button").click()
+    (entry,) = [one for one in browser.wait_until_visible(".entry") if "calamine" in one.text]
+    assert "project/demo" in entry.text
+    entry.find_element(By.LINK_TEXT, "where from").click()
+    assert "calamine" in browser.wait_until_visible(".turn:target")[0].text
 
 
 def test_the_filter_narrows_while_one_types(browser: Browser) -> None:

@@ -85,6 +85,28 @@ def test_a_project_s_note_says_what_its_books_say_and_follows_them(ws: Workspace
     assert verify(ws) == []
 
 
+def test_what_was_decided_last_stands_first_one_click_from_where_it_was_said(ws: Workspace, tmp_path: Path) -> None:
+    said = make_turns("Always run the importer with uv.", "I will.", start="2026-11-02T10:00")
+    end_session(ws, "older", project="/home/ada/demo", transcript=said, captured_at="2026-11-02T10:05:00Z")
+    remember(at_time(ws, "2026-11-09T10:00:00.000Z"), Memo(text="Read CSV by hand.", kind="decision", project="demo"))
+    said = make_turns(
+        "Which one?",
+        "I decided to use calamine instead of openpyxl: it reads Excel files ten times faster.",
+        start="2026-11-19T10:00",
+    )
+    end_session(ws, "newer", project="/home/ada/demo", transcript=said, captured_at="2026-11-19T10:05:00Z")
+    first, second = notes(tmp_path)["projects/demo.md"].partition("## Decisions\n\n")[2].splitlines()[:2]
+    assert "calamine" in first
+    assert "2026-11-19" in first
+    assert "by hand" in second
+    vault = ObsidianVault(tmp_path)
+    links = [
+        link for link in vault.list_links("projects/demo.md") if "--transcript" in link.path and link.path in first
+    ]
+    assert links
+    assert all(map(vault.is_resolved, links))
+
+
 def test_private_and_test_sessions_stand_nowhere_and_link_nowhere(ws: Workspace, tmp_path: Path) -> None:
     end(ws, "salary", private=True)
     end(ws, "scratch", "/tmp/scratch")
