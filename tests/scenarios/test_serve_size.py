@@ -53,6 +53,7 @@ def _fill(ws: Workspace) -> None:
     turns = [{"role": ("user", "assistant")[number % 2], "text": f"turn {number} {MARKUP}"} for number in range(TURNS)]
     _capture(ws, "long", turns, 0)
     _capture(ws, "parent", turns[:60], 0)
+    _capture(ws, "one-line", [{"role": "user", "text": '<b>日本 & "x" ' * 150_000}], 0)
     for number in range(SUB_AGENTS):
         _capture(ws, f"sub {number}", [{"role": "user", "text": MARKUP}], number, parent="parent")
     for kind in ("note", "fact"):
@@ -104,7 +105,7 @@ def _list_pages(client: WebClient) -> Iterator[str]:
                  "/files/manifest", "/files/summary", "/remove"):  # fmt: skip
         yield f"/sessions/long{rest}"
     home = client.get("/").text
-    yield "/sessions/parent"
+    yield from ("/sessions/parent", "/sessions/one-line", "/sessions/one-line/turns/1", "/sessions/one-line?find=x")
     yield from (f"/sessions/{token}" for token in sorted(set(re.findall(r"/sessions/([a-z2-7]{16})", home)))[:3])
     decisions = client.get("/api/entries", kind="decision").json["entries"]
     yield from (f"/entries/{decisions[place]['id']}" for place in (0, CHAIN // 2, -1))

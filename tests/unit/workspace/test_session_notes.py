@@ -148,6 +148,29 @@ def test_a_file_of_a_person_s_own_is_never_written(ws: Workspace, tmp_path: Path
     assert verify(ws) == []
 
 
+def test_notes_that_a_person_moved_or_emptied_are_theirs_and_others_are_made(ws: Workspace, tmp_path: Path) -> None:
+    said = make_turns("Please mend the last row of the importer.", "Mended.", start="2026-11-20T10:00")
+    token = end_session(ws, "first", project="/home/ada/demo", transcript=said).session_token
+    (tmp_path / "projects").rename(tmp_path / "Areas")
+    (tmp_path / "days").rename(tmp_path / "Journal")
+    moved = {path: path.read_bytes() for folder in ("Areas", "Journal") for path in (tmp_path / folder).iterdir()}
+    assert {(finding.level, finding.what) for finding in verify(ws)} == {("SHOULD", "is missing")}
+    end(ws, "second")
+    assert verify(ws) == []
+    (tmp_path / "days/2026-11-20.md").write_bytes(b"")
+    end(ws, "third")
+    assert notes(tmp_path)["days/2026-11-20.md"] == ""
+    assert all("mend third" in text for path, text in notes(tmp_path).items() if path.startswith("projects/"))
+    assert verify(ws) == []
+    vault = ObsidianVault(tmp_path)
+    links = [link for path in moved for link in vault.list_links(path.relative_to(tmp_path).as_posix())]
+    assert links
+    assert [link for link in links if not vault.is_resolved(link)] == []
+    receipt = remove(ws, token, reason="x")
+    assert set(receipt.elsewhere) >= {path.relative_to(tmp_path).as_posix() for path in moved}
+    assert {path: path.read_bytes() for path in moved} == moved
+
+
 @pytest.mark.leaves_findings
 def test_what_is_in_a_note_s_way_stops_no_capture_and_is_named(ws: Workspace, tmp_path: Path) -> None:
     (tmp_path / "days").write_text("a file")
