@@ -83,6 +83,26 @@ def test_an_entry_s_row_says_what_the_entry_says(index: Index) -> None:
         assert found(index, query) == [one.id], query
 
 
+def test_entries_are_listed_as_a_page_shows_them(index: Index) -> None:
+    """Pinned ones first, then those that were said last; what is archived or forgotten isn't among them."""
+    old, new, pinned, edited = (
+        said(f"Rule {number}.", at=f"2026-11-{number:02d}T10:00:00Z") for number in (3, 9, 1, 2)
+    )
+    use = changes.pin(book(old, new, pinned, edited), pinned.id, "2026-11-04T10:00:00.000Z")
+    use = changes.edit(use, edited.id, "Rule 2, said anew.", LATER)
+    waiting, archived = said("Rule 7.", at="2026-11-07T10:00:00Z"), said("Rule 8.", at="2026-11-08T10:00:00Z")
+    index.index_books([files(use=use, pending=book(waiting), _2026=book(archived))])
+    listed = index.list_entries()
+    assert [one.id for one in listed] == [pinned.id, edited.id, new.id, waiting.id, old.id]
+    assert [one.mentioned_at for one in listed[:2]] == ["2026-11-04T10:00:00.000Z", LATER]
+    states = {one.id: (one.shelf, bool(one.standing), bool(one.pinned)) for one in listed}
+    assert (states[pinned.id], states[waiting.id]) == (("", True, True), (PENDING, False, False))
+    assert index.find_books_of_entry(archived.id) == [(SCOPE, KIND)]
+    assert index.find_books_of_entry("0" * 16) == []
+    index.index_books([files(use=changes.forget(use, new.id), pending=book(waiting))])
+    assert new.id not in [one.id for one in index.list_entries()]
+
+
 def test_tasks_know_whether_they_are_done(index: Index) -> None:
     one, other = make_entry(SCOPE, TASK, "Write the notes."), make_entry(SCOPE, TASK, "Cut the release.")
     index.index_books([files(use=changes.mark_done(book(one, other, kind=TASK), other.id, LATER))])

@@ -25,6 +25,7 @@ from lineage.errors import LineageError, WorkspaceError
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.watch import has_changes
+from lineage.pipeline.memory.books import find_entry
 from lineage.store import LocalStore
 from lineage.workspace.book_index import index_books, index_changed_books
 from lineage.workspace.workspace import Workspace
@@ -211,3 +212,18 @@ def test_the_index_is_begun_anew_where_it_has_another_version(tmp_path: Path) ->
     with contextlib.closing(SqliteIndex(tmp_path / ".lineage" / "index.db")) as index:
         assert index.needs_reindex
         assert list(index.iter_book_files()) == []
+
+
+def test_an_entry_is_found_by_its_id_without_reading_other_books_and_where_no_index_says_so(tmp_path: Path) -> None:
+    store = CountingStore(MemoryStore())
+    with open_test_workspace(tmp_path, store=store, private=MemoryStore()) as ws:
+        for number in range(30):
+            write_entry(ws, f"project/p{number}", "note", "Another one.")
+        one = write_entry(ws, "global", "note", "Ship on Fridays.")
+        text = ws.documents.store.read(NOTE).data.decode()
+        store.reads.clear()
+        assert find_entry(ws, one.id).ref.path == NOTE
+        assert [path for path in store.reads if path.startswith("books/project")] == []
+        edit_by_hand(ws, NOTE, "")
+        edit_by_hand(ws, "books/agent/ann/note.md", text)
+        assert find_entry(ws, one.id).ref.scope == "agent/ann"
