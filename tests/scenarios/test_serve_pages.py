@@ -74,6 +74,7 @@ def test_sessions_stand_by_day_with_their_sentences(client: WebClient) -> None:
     assert page(client, "/?path=export").count('class="row"') == 0
     assert page(client, "/?text=CHECKOUT").count('class="row"') == 1
     assert page(client, "/?text=checkout+absent").count('class="row"') == 0
+    assert page(client, "/?page=201").count('class="row"') == 0  # of ten thousand and one session
     assert page(client, "/?harness=generic").count('class="row"') == 3
     assert page(client, "/?harness=codex").count('class="row"') == 0
     bars = re.findall(r'href="(/\?since=2026-[^"]*)"', text)

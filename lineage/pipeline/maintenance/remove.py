@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
@@ -20,6 +20,7 @@ from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import REMOVAL, Job
+from lineage.core.sanitizer.re2_patterns import compile_texts
 from lineage.core.transfer.archive_paths import ARCHIVE
 from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
@@ -44,6 +45,7 @@ _AGAIN = "what came back goes with `lineage remove {} --again`"
 _LEDGER = naming.memory_md_path(DEFAULT_AGENT)
 _MIN_PROBE_CHARS = 24  # shorter lines occur in anybody's text
 _MAX_PROBES = 400  # each is looked for in every note of the workspace
+_MAX_PROBE_CHARS = 400
 _MAX_TEXT_BYTES = 64 << 20  # looked through in a file
 _SNIFF_BYTES = 8192  # no text has a NUL in these
 _RECORDED = ("agent_id", "reason", "removed_paths", "removed_turns", "imported_from")
@@ -313,7 +315,7 @@ def _build_receipt(
     if dry_run:  # these are written again, or go too
         unused = {path for one in targets for path in _find_unused_claims(ws, one.token, one.paths)}
         keys = [key for key in keys if f"/{key}".rpartition("/")[2] != _LEDGER and key not in unused]
-    probes = frozenset[str]().union(*(one.probes for one in targets))
+    probes = compile_texts({line[:_MAX_PROBE_CHARS] for one in targets for line in one.probes})
     found = map_concurrently(ws.documents.store, partial(_find_traces, ws, targets, probes), keys)
     traces = {key: trace for key, trace in zip(keys, found, strict=True) if trace}
     return RemovalReceipt(
@@ -344,7 +346,7 @@ class _Trace(NamedTuple):
     names_project: bool
 
 
-def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], probes: frozenset[str], key: str) -> _Trace | None:
+def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], probes: Sequence[Any], key: str) -> _Trace | None:
     """Return a file without the sessions' parts, None for one that is no text."""
     holds_text = any(key in target.session_entries.damaged_paths for target in targets)
     names = [name for target in targets for name in target.projects]
@@ -361,9 +363,8 @@ def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], probes: froze
         for target in targets:
             if ref and target.token.encode() in data:
                 data = serialize_without_session(data, ref, target.token)
-        text = data.decode("utf-8", errors="replace")
-        holds_text = holds_text or any(probe in text for probe in probes)
-        names_project = names_project or any(name in text for name in names)
+        holds_text = holds_text or any(probe.search(data) for probe in probes)
+        names_project = names_project or any(name.encode() in data for name in names)
     return _Trace(holds_text, names_project)
 
 

@@ -48,7 +48,7 @@ def _show_sessions(
     ws: Workspace, call: WebCall, *, agent: Agent = "all", project: Project = None, path: Folder = None,
     harness: str = "", since: Day = "", until: Day = "",
     text: Annotated[str, Field(max_length=MAX_TEXT)] = "",
-    page: Annotated[int, Field(ge=1, le=200)] = 1,
+    page: Annotated[int, Field(ge=1, le=10_000)] = 1,
 ) -> TemplateView:  # fmt: skip
     asked = {
         "agent": name_agent(agent) or "", "project": project or "", "path": path or "", "harness": harness,
