@@ -44,7 +44,8 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
             )
     if harness == ALL and paths:
         raise InvalidInput("whose files are these?", hint=f"name their harness: one of {', '.join(ADAPTERS)}")
-    if harness != ALL and not paths and not load_adapter(harness).list_roots(machine.home, machine.environment):
+    adapter = None if harness == ALL else load_adapter(harness)
+    if adapter and not paths and not adapter.list_roots(machine.home, machine.environment):
         raise InvalidInput(
             f"{harness} keeps no history in a place of its own", hint=f"name it: `lineage import {harness} PATH`"
         )

@@ -443,6 +443,7 @@ class TestUsage:
         ("arguments", "code", "said"),
         [
             (["typewriter"], 2, "claude-code"),
+            (["typewriter", str(DATA)], 2, "unknown harness"),
             (["generic"], 2, "lineage import generic PATH"),
             (["all", str(DATA)], 2, "name their harness"),
             (["codex", str(DATA / "nowhere")], 1, "nothing at"),
