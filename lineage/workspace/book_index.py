@@ -60,11 +60,17 @@ def index_changed_books(ws: Workspace) -> BookIndexReport:
 
 
 def list_shelves_of_entry(ws: Workspace, entry_id: str) -> list[BookRef]:
-    """Return all shelves of the books with an entry of this whole id, as far as the index knows them."""
-    books: list[tuple[str, str]] = []
+    """Return all shelves of the books with an entry of this whole id, and of those that changed since they got rows.
+
+    Empty where the index knows no such book.
+    """
+    books: set[tuple[str, str]] = set()
     with tolerate_outage(ws):
-        books = ws.index.find_books_of_entry(entry_id) if ENTRY_ID.fullmatch(entry_id) else []
-    return [ref for book in books for ref in ws.documents.books.list_shelves(*book)]
+        if found := ws.index.find_books_of_entry(entry_id) if ENTRY_ID.fullmatch(entry_id) else ():
+            indexed = {item.path: item.stamp for item in ws.index.iter_book_files()}
+            listed = ws.documents.store.list(BOOKS)
+            books = {*found, *group_by_book(one.key for one in listed if indexed.get(one.key) != one.stamp)}
+    return [ref for book in sorted(books) for ref in ws.documents.books.list_shelves(*book)]
 
 
 def group_by_book(paths: Iterable[str]) -> dict[tuple[str, str], list[BookRef]]:
