@@ -97,6 +97,7 @@ def _rehearse(root: Path, folder: Path, request: ImportRequest, progress: StageP
 def _open_rehearsal(root: Path, folder: Path) -> Workspace:
     """Return the workspace with everything that is written, rows and counters too, in another folder."""
     ws = open_workspace(root, create=True, use_model=False)
+    ws.close()  # its databases stay as they are
     private = open_private_store(folder)
     return replace(
         ws,

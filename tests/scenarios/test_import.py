@@ -306,6 +306,21 @@ def test_worktrees_of_one_repository_are_one_project(lineage: LineageCommand, tm
     assert [artifact.project for artifact in transcripts(lineage.root)] == [str(repository)] * 3
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_each_session_leads_to_the_one_before_whatever_their_files_are_called(
+    lineage: LineageCommand, tmp_path: Path, jobs: str
+) -> None:
+    for name, day in zip("dcba", range(11, 15), strict=True):
+        _, data = another(day)
+        (tmp_path / f"{name}.jsonl").write_bytes(re.sub(rb"2026-\d\d-\d\dT", f"2026-11-{day}T".encode(), data))
+    assert imported(lineage, "claude-code", tmp_path, "--jobs", jobs)["captured"] == 4
+    paths = sorted((lineage.root / "memory").glob("*--manifest.md"))
+    texts = [path.read_text() for path in paths]
+    before = [re.findall(r"- .*\[\[memory/(\S+?)\|", text.partition("## The session before")[2]) for text in texts]
+    assert [found[0] if found else None for found in before] == [None, *(path.name for path in paths[:-1])]
+    assert lineage("verify").code == 0
+
+
 def test_a_removed_session_is_refused(lineage: LineageCommand, tmp_path: Path) -> None:
     folder = history(tmp_path / "kept", 2)
     imported(lineage, "claude-code", folder)

@@ -8,6 +8,7 @@ Sources that did not change since their import are not read again.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,6 +19,7 @@ from lineage.core.capture.request import SESSION_END, Request, parse_request
 from lineage.core.format import transcript
 from lineage.errors import FormatError, InvalidInput, RemovedError, TranscriptError
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
+from lineage.pipeline.capture.linking import link_session
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
@@ -108,7 +110,22 @@ def capture_groups(
 
         chunk = min(_CHUNK, -(-len(round_groups) // import_request.jobs))
         results += pool.map_chunks(work, round_groups, report, chunk=chunk)
+    _link_in_order(open_workspace, pool, results)
     return results
+
+
+def _link_in_order(
+    open_workspace: Callable[[], Workspace], pool: WorkerPool, results: "Sequence[SessionImportResult]"
+) -> None:
+    """Link each captured session to those before it: they were captured in the order of their files."""
+    tokens = [result.token for result in results if result.status == CAPTURED]
+    if len(tokens) > 1:
+        pool.map_chunks(partial(_link_sessions, open_workspace), tokens, lambda *_: None)
+
+
+def _link_sessions(open_workspace: Callable[[], Workspace], tokens: Sequence[str]) -> list[bool]:
+    with closing(open_workspace()) as ws:
+        return [link_session(ws, token) for token in tokens]
 
 
 def open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:

@@ -11,12 +11,10 @@ from lineage.core.base import naming
 from lineage.core.books.book import upgrade_book
 from lineage.core.format import frontmatter
 from lineage.core.format.documents import FORMAT, read_head
-from lineage.core.format.manifest import SessionLinks
 from lineage.errors import FormatError
-from lineage.pipeline.capture.session import session_lock
+from lineage.pipeline.capture.linking import upgrade_manifest
 from lineage.pipeline.maintenance.reindex import sync_rows
 from lineage.workspace.publish import publish_all
-from lineage.workspace.session_notes import find_session_links
 from lineage.workspace.workspace import Workspace
 
 
@@ -46,12 +44,7 @@ def upgrade(ws: Workspace, *, dry_run: bool) -> UpgradeReport:
         name = naming.parse_path(entry.key)
         try:
             if name and name.kind == naming.MANIFEST:
-                with session_lock(ws, name.token):
-                    manifest = ws.documents.manifests.get(name.stem)
-                    links = (
-                        find_session_links(ws, manifest, name.stem, claim=not dry_run) if manifest else SessionLinks()
-                    )
-                    changed = ws.documents.manifests.upgrade(name.stem, links, ws.new_id(), ws.now, dry_run=dry_run)
+                changed = upgrade_manifest(ws, name.token, name.stem, dry_run=dry_run)
                 _note(report, report.manifests, entry.key, changed=changed)
             elif name or naming.is_claim_or_tombstone(entry.key):
                 number = _read_format(ws, entry.key)
