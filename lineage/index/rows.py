@@ -14,7 +14,7 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.core.format.summary import list_checks, list_files
 from lineage.core.format.synopsis import build_synopsis
-from lineage.core.format.tool_overlap import collect_runs, find_repeated_tools, tool_texts_of
+from lineage.core.format.tool_overlap import collect_runs, find_repeated_tools, fold_once, tool_texts_of
 from lineage.core.format.turns import TurnText
 from lineage.core.search import passages
 from lineage.core.search.passages import Passage
@@ -97,8 +97,9 @@ def build_row_from_hash(
     if document.kind == naming.TRANSCRIPT and turn_texts is None:
         turn_texts = transcript.extract_texts(document.body)
     texts = turn_texts or ()
+    fold = fold_once(texts)
     # no sentence that repeats a tool is the outcome
-    synopsis = build_synopsis(texts, lambda found: find_repeated_tools(found, tool_texts_of(texts)))
+    synopsis = build_synopsis(texts, lambda found: find_repeated_tools(found, tool_texts_of(texts), fold))
     return ArtifactRow(
         source_path=document.path,
         source_sha256=sha256,
@@ -131,7 +132,7 @@ def build_row_from_hash(
         files=list_edited_files(artifact) if artifact and document.kind == naming.SUMMARY else "",
         stamp=stamp,
         passages=_build_passages(document, turn_texts),
-        tool_runs=collect_runs(tool_texts_of(turn_texts or ())),
+        tool_runs=collect_runs(tool_texts_of(texts), fold),
     )
 
 

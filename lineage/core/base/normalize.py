@@ -13,8 +13,11 @@ _TOKEN = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 # Signs that nobody sees: a word is the same with and without them.
 _INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
 _NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")  # with the letter that an accent may stand on
+# Dashes, bullets, arrows, boxes and pictures: no folding changes them, and they are in no word.
+_SIGNS = r"\u00a7\u00b0\u00b7\u00d7\u2013\u2014\u2022\u2190-\u2199\u2500-\u2775\u2794-\u27bf\U0001f300-\U0001faff"
+_LETTER = re.compile(rf"[^\x00-\x7f{_SIGNS}]")
 _STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 _ENDS = " .!。！\"'“”«»"
 
 
@@ -30,8 +33,11 @@ def fold_text(text: str) -> str:
         text = text.replace(sign, straight)
     if text.isascii():  # most texts are ASCII but for quotation marks: spare them the slow forms
         return text.lower()
+    lowered = _INVISIBLE.sub("", text).lower()
+    if not _LETTER.search(lowered):
+        return lowered
     # The slow forms touch the rest only: one sign in a long result must not cost as much as a long text.
-    return _NOT_ASCII.sub(lambda match: _fold_signs(match[0]), _INVISIBLE.sub("", text).lower())
+    return _NOT_ASCII.sub(lambda match: _fold_signs(match[0]), lowered)
 
 
 @lru_cache(1 << 10)  # most are the same few arrows and dashes
@@ -60,7 +66,9 @@ def tokenize(text: str) -> list[str]:
 
 def tokenize_folded(folded: str) -> list[str]:
     """Return the words of a folded text."""
-    return folded.translate(_BLANKS).split() if folded.isascii() else _TOKEN.findall(folded)
+    if _LETTER.search(folded):
+        return _TOKEN.findall(folded)
+    return folded.encode("ascii", "replace").translate(_BLANKS).decode().split()
 
 
 def is_unspaced(text: str) -> bool:

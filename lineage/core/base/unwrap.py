@@ -24,7 +24,7 @@ _BREAK = re.compile(r"\\{1,4}[nrt]")
 _TAG = re.compile(r"<[/!]?([A-Za-z-][\w-]{0,40})[^<>]{0,400}>")
 _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\([^()\s]{0,400}\)")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-\n[ \t]{0,80}(?=[^\W\d_])")
+_HYPHEN = re.compile(r"-\n(?<=[^\W\d_]-\n)[ \t]{0,80}(?=[^\W\d_])")  # begins with what the engine can jump to
 _NAME, _NUMBER = r"[\w.-]{1,40}[ \t]{0,40}[|│][^\w\n]{0,80}", r"\d[\w:.,+/-]{0,60}[^\w\n]{0,80}"
 _MARGIN = re.compile(  # the name of a service before its bar, numbers, times
     rf"^[^\w\n]{{0,80}}(?:{_NAME}(?:{_NUMBER}){{0,4}}|(?:{_NUMBER}){{1,4}})", re.MULTILINE
@@ -53,7 +53,10 @@ def unwrap_text(text: str) -> str:
 
 def list_readings(text: str) -> tuple[str, ...]:
     """Return the text folded for comparison, and its reading if that has other words."""
-    folded, reading = fold_text(text), fold_text(unwrap_text(text))
+    folded, unwrapped = fold_text(text), unwrap_text(text)
+    if unwrapped == text:
+        return (folded,)
+    reading = fold_text(unwrapped)
     return (folded,) if reading.split() == folded.split() else (folded, reading)
 
 

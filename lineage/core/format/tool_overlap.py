@@ -10,8 +10,8 @@ of a sentence: both are compared as they are, and as they are read.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import NamedTuple
 
@@ -56,6 +56,20 @@ class ToolText(NamedTuple):
     fingerprints: str = ""
 
 
+class FoldedTexts(dict[str, str]):
+    """The readings of texts: a capture looks through each several times."""
+
+    def __missing__(self, text: str) -> str:
+        """Return the readings of a text, and keep them."""
+        self[text] = folded = fold_readings(text)
+        return folded
+
+
+def fold_once(texts: Sequence[object], folded: FoldedTexts | None = None) -> Callable[[str], str]:
+    """Return what folds a text: each once where they are in memory, else anew, so that memory is bounded."""
+    return (FoldedTexts() if folded is None else folded).__getitem__ if isinstance(texts, tuple) else fold_readings
+
+
 @dataclass(frozen=True, slots=True)
 class ToolEvidence:
     """The printed texts of tools in a session's turns, to judge statements by.
@@ -65,11 +79,12 @@ class ToolEvidence:
 
     turns: Sequence[Turn]
     offset: int = 0
+    _folded: FoldedTexts = field(default_factory=FoldedTexts, kw_only=True, compare=False, repr=False)
 
     def find_tools(self, statements: Sequence[Statement]) -> list[str]:
         """Return for each statement the name of the tool that it repeats, "" for none."""
         moved = [one._replace(position=one.position + self.offset) for one in statements]
-        return find_repeated_tools(moved, iter_tool_texts(self.turns))
+        return find_repeated_tools(moved, iter_tool_texts(self.turns), fold_once(self.turns, self._folded))
 
     def find_waiting(self, statements: Sequence[Statement]) -> list[bool]:
         """Return for each statement of an agent whether a person has to confirm it.
@@ -180,13 +195,15 @@ def tool_texts_of(texts: Iterable[TurnText]) -> Iterator[ToolText]:
     return (ToolText(one.number, one.text, one.is_result, TOOL, one.fingerprints) for one in texts if one.role == TOOL)
 
 
-def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[ToolText]) -> list[str]:
+def find_repeated_tools(
+    statements: Sequence[Statement], tool_texts: Iterable[ToolText], fold: Callable[[str], str] = fold_readings
+) -> list[str]:
     """Return for each statement the name of the tool that printed it earlier, "" for none."""
     sought = [_build_sought(statement) for statement in statements]
     wanted = frozenset(shingle for one in sought for shingle in one.shingles)
     tools, own, foreign = [""] * len(sought), set[Shingle](), set[Shingle]()
     for given in tool_texts if wanted else ():
-        folded = fold_readings(given.text)
+        folded = fold(given.text)
         if not (given.fingerprints or any(one.may_repeat(folded) for one in sought)):
             continue
         shared = set(wanted.intersection(_shingles(tokenize_folded(folded))))
@@ -203,14 +220,14 @@ def find_repeated_tools(statements: Sequence[Statement], tool_texts: Iterable[To
     return tools
 
 
-def collect_runs(tool_texts: Iterable[ToolText]) -> frozenset[int]:
+def collect_runs(tool_texts: Iterable[ToolText], fold: Callable[[str], str] = fold_readings) -> frozenset[int]:
     """Return the fingerprints of all that tools printed, without echoes of the agent's own input.
 
     `word_runs.OVERLONG` is among them if they don't cover all.
     """
     own, foreign = set[int](), set[int]()
     for given in tool_texts:
-        folded = fold_readings(given.text)
+        folded = fold(given.text)
         words, short = tokenize_folded(folded), prints.hash_short_sentences(folded)
         if len(foreign) > _MAX_RUNS or is_overlong(given.text):
             foreign.add(word_runs.OVERLONG)

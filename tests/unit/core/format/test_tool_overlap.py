@@ -4,11 +4,14 @@ Fails if single words are judged in another way than the definition, if a result
 echo of the agent's own input taints, if text that was cut out is forgotten, or if a run across lines is missed.
 """
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base.normalize import tokenize
+from lineage.core.format import tool_overlap
 from lineage.core.format.clipping import ClipLimits, clip_turn
 from lineage.core.format.tool_overlap import Statement, ToolEvidence, collect_runs, hash_sentences, iter_tool_texts
 from lineage.core.format.transcript import parse_turns, render_turns
@@ -107,6 +110,23 @@ def test_a_long_result_is_judged_whole_and_by_fingerprints_once_it_is_cut(place:
     (wanted,) = hash_sentences([LONG])
     assert collect_runs(iter_tool_texts([clipped])) & set(wanted)
     assert collect_runs(iter_tool_texts([parsed])) & set(wanted)
+
+
+def test_evidence_folds_each_text_in_memory_once_and_keeps_none_of_those_on_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns = (Turn(TOOL, LONG), Turn(TOOL, FILLER), Turn(ASSISTANT, LONG))
+    folded = list[str]()
+    readings = tool_overlap.fold_readings
+    monkeypatch.setattr(tool_overlap, "fold_readings", lambda text: folded.append(text) or readings(text))
+
+    def ask(held: Sequence[Turn]) -> int:
+        folded.clear()
+        evidence = ToolEvidence(held)
+        assert [evidence.find_tools([Statement(2, LONG)]) for _ in range(3)] == [["tool"]] * 3
+        return folded.count(FILLER)
+
+    assert (ask(turns), ask(list(turns))) == (1, 3)
 
 
 def test_sentences_that_repeat_are_dropped_and_the_others_stay_as_they_are() -> None:
