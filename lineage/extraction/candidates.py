@@ -38,7 +38,9 @@ _EXPLICIT_OVERLAP = 0.9
 _MIN_OVERLAP = 0.5  # of the words of the shorter of two statements that say the same
 _NUMBER = re.compile(r"\d+")
 _NORMS = frozenset({"wish", "must", "rule"})
+_REASONS = frozenset({"negation", "instead", "cause", "standing"})
 _ASKING = _NORMS | {"^verb", "^request"}
+_AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 
 
@@ -123,24 +125,37 @@ def is_explicit(one: Utterance) -> bool:
     """
     # A box in an agent's plan is none of its tasks: those that are open stand in what it says at the end.
     has_box = "an open box" in one.seen and (one.role == USER or "at the end" in one.marks)
-    says_so = bool(one.label) or "explicit" in one.seen or has_box
     if one.role == USER:
         is_rule = "^standing" in one.seen or {"^verb", "standing"} <= one.seen.keys()
-        says_so = (says_so or is_rule) and "like a paste" not in one.seen
-    return says_so and (one.role == USER or one.label != PREFERENCE) and _DOUBTS.isdisjoint(one.seen)
+        says_so = (bool(one.label) or "explicit" in one.seen or has_box or is_rule) and "like a paste" not in one.seen
+    else:
+        says_so = (_is_told(one) or has_box) and one.label != PREFERENCE
+    return says_so and _DOUBTS.isdisjoint(one.seen)
+
+
+def _is_told(one: Utterance) -> bool:
+    """Return whether an agent says what a sentence is: by a label that isn't one of many in a form, or by "we decided".
+
+    "Next step: restart your server" is advice for the moment, and "from now on" tells what has just changed.
+    """
+    is_advice = one.label == TASK and not {"errand", "addressee"}.isdisjoint(one.seen)
+    has_label = bool(one.label) and not is_advice and "one of many labels" not in one.marks
+    phrase = one.seen.get("explicit", "")
+    return has_label or (phrase != "" and ("standing" not in one.seen or one.seen["standing"] not in phrase))
 
 
 def is_statement(one: Utterance) -> bool:
-    """Return whether a sentence states something: no lead into a list, no supposition, no agent's question or wish.
+    """Return whether a sentence states something: no lead into a list, no supposition, no agent's question or guess.
 
-    A person's report, story or guess that asks for nothing states nothing either.
+    A person's report, story, guess or errand that asks for nothing lasting states nothing either.
     """
     says_so = "explicit" in one.seen
     if one.role == USER:
         is_open = not (says_so and {"a question", "guess"} & one.seen.keys())
         is_open = is_open and (is_explicit(one) or not ("^look" in one.seen or _is_remark(one.seen)))
     else:
-        is_open = "a question" not in one.seen and not (says_so and "wish" in one.seen)
+        is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
+        is_open = is_open and ("^moment" not in one.seen or bool(one.label))
     is_plain = "leads into a list" not in one.seen and "^supposition" not in one.seen
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
 
@@ -148,7 +163,8 @@ def is_statement(one: Utterance) -> bool:
 def _is_remark(seen: Mapping[str, str]) -> bool:
     """Return whether a person tells of the moment, and not how it shall be."""
     tells, guesses = "telling" in seen and _ASKING.isdisjoint(seen), "guess" in seen and _NORMS.isdisjoint(seen)
-    return "^moment" in seen or tells or guesses
+    is_errand = "errand" in seen and _REASONS.isdisjoint(seen)
+    return "^moment" in seen or is_errand or tells or guesses
 
 
 def says_same(one: Utterance, other: Utterance) -> bool:

@@ -12,13 +12,14 @@ from itertools import pairwise
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.calls import EDITS, get_tool_name
-from lineage.extraction.forms import find_forms, find_label, name_language
+from lineage.extraction.forms import ERRAND, find_forms, find_label, name_language
 from lineage.extraction.phrases import UNSPACED
 from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
 _UNWEIGHED = frozenset({"opener", "everywhere"})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
+_MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
 _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or printed
 _LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
@@ -102,6 +103,9 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         label = find_label(sentence.folded)
         forms = find_forms(sentence.folded, own)
         names = find_names(sentence.text)
+        if label:  # what follows it may be an errand
+            rest = find_forms(sentence.folded.partition(":")[2], own)
+            forms |= {ERRAND: rest[ERRAND]} if ERRAND in rest else {}
         seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
         seen |= dict.fromkeys(_shape(sentence, names), "")
         seen |= dict.fromkeys(_position(sentence, number, len(sentences), text), "")
@@ -187,6 +191,7 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
     prompts = [place for place, letter in enumerate(letters) if letter == "u"]
     answers_question = _places_after_questions(found, letters)
     counts = Counter(word for one in found for word in one.content | one.names)
+    labels = Counter((one.place, one.label) for one in found if one.label and "begins in bold" in one.seen)
     followers = _find_followers(letters)
     messages = [place for place, letter in enumerate(letters) if letter in "ua"][-_LAST_MESSAGES:]
     user_words: set[str] = set()
@@ -230,6 +235,7 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
             ]
         one.seen.update((name, "") for name, holds in checks if holds)
         one.marks |= {"at the end"} if one.place in messages else frozenset()
+        one.marks |= {"one of many labels"} if labels[one.place, one.label] > _MANY_LABELS else frozenset()
 
 
 def _find_followers(letters: str) -> list[str]:

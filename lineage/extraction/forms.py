@@ -2,15 +2,16 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
-from lineage.core.search.language import is_stop_word
+from lineage.core.search.language import count_stop_words
 from lineage.extraction.phrases import UNSPACED
 
-OPENER = "opener"
+OPENER, ERRAND = "opener", "errand"
 _LEADING = frozenset(
     {"change", "announcement", "wish", "verb", "condition", "trouble", "decision", "look", "rule", "standing"}
     | {"report", "telling", "moment"}
@@ -32,10 +33,10 @@ def name_language(folded: str) -> str:
     if is_unspaced(folded):
         return "ja" if any(ord(sign) in _KANA for sign in folded) else "zh"
     words = tokenize_folded(folded)[:_READ_WORDS]
-    phrases = {" ".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, start + 4)}
     # Stop words alone can't tell the French `la` from the Spanish one.
-    hits = {one: sum(is_stop_word(word, one) for word in words) for one in _SPACED}
-    return max(_SPACED, key=lambda one: hits[one] + len(phrases & _load_tables()[one].keys()))
+    hits = Counter(count_stop_words(words))
+    hits.update(one for phrase in _find_phrases(words, _MAX_WORDS - 1) for one in _load_languages()[phrase])
+    return max(_SPACED, key=lambda one: hits[one])
 
 
 def find_forms(folded: str, language: str) -> dict[str, str]:
@@ -52,15 +53,16 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
         found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
         return {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:12]}
     words = tokenize_folded(folded)
-    phrases = {"": 0}
-    for start in range(len(words)):
-        for end in range(min(start + _MAX_WORDS, len(words)), start, -1):
-            phrases.setdefault(" ".join(words[start:end]), start)
-    table = tables[max(_SPACED, key=lambda one: len(phrases.keys() & tables[one].keys()) + (one == language) / 2)]
+    phrases = _find_phrases(words, _MAX_WORDS)
+    hits = Counter(one for phrase in phrases for one in _load_languages()[phrase])
+    table = tables[max(_SPACED, key=lambda one: hits[one] + (one == language) / 2)]
     first = _skip_openers(words, table)
+    asked = first + _count_request(words[first:], table)
     found = {}
     for phrase in (one for one in phrases if one in table):  # in order: a set has none
         for form in table[phrase]:
+            if form == ERRAND and phrases[phrase] not in (first, asked):
+                continue
             if form in _LEADING and phrases[phrase] == first:
                 found.setdefault(f"^{form}", phrase)
             if form[0] != "^" or phrases[phrase] == first or (form == "^correction" and phrases[phrase] == 0):
@@ -76,6 +78,24 @@ def find_label(folded: str) -> str:
     """
     match = _LABEL.match(folded)
     return _load_labels().get(" ".join(tokenize_folded(match[1])), "") if match else ""
+
+
+def _find_phrases(words: list[str], max_words: int) -> dict[str, int]:
+    """Return the phrases of the tables among words, each with its first place, in order."""
+    found: dict[str, int] = {}
+    known, beginnings = _load_languages(), _load_beginnings()
+    for start, word in enumerate(words):
+        for end in range(min(start + max_words, len(words)), start, -1) if word in beginnings else ():
+            phrase = " ".join(words[start:end])
+            if phrase in known:
+                found.setdefault(phrase, start)
+    return found
+
+
+def _count_request(words: list[str], table: Mapping[str, list[str]]) -> int:
+    """Return the number of words that ask for what follows them: of `can you` 2, of `we need to` 3."""
+    count = next((n for n in range(_MAX_WORDS, 0, -1) if "^request" in table.get(" ".join(words[:n]), ())), 0)
+    return count + (count > 0 and words[count : count + 1] == ["to"])
 
 
 def _skip_openers(words: list[str], table: Mapping[str, list[str]]) -> int:
@@ -111,3 +131,19 @@ def _load_tables() -> dict[str, dict[str, list[str]]]:
             for phrase in phrases.split(", "):
                 tables[language].setdefault(phrase, []).append(form)
     return tables
+
+
+@cache
+def _load_languages() -> dict[str, list[str]]:
+    """Return phrase → the languages with spaces between words that have it."""
+    tables, languages = _load_tables(), dict[str, list[str]]()
+    for one in _SPACED:
+        for phrase in tables[one]:
+            languages.setdefault(phrase, []).append(one)
+    return languages
+
+
+@cache
+def _load_beginnings() -> frozenset[str]:
+    """Return the first words of all phrases."""
+    return frozenset(phrase.partition(" ")[0] for phrase in _load_languages())

@@ -74,12 +74,17 @@ def detect_language(words: Iterable[str]) -> str | None:
     ('en', 'de', None)
     """
     lowered = [word.lower() for word in words]
-    counts = {language: sum(map(stop.__contains__, lowered)) for language, stop in _STOP.items()}
+    counts = count_stop_words(lowered)
     text = "".join(lowered)
     marked = {} if text.isascii() else _LETTERS
     marks = {language: any(letter in text for letter in letters) for language, letters in marked.items()}
     best = max(_STOP, key=lambda language: counts[language] + marks.get(language, False))
     return best if counts[best] or marks.get(best) else None
+
+
+def count_stop_words(lowered: Sequence[str]) -> dict[str, int]:
+    """Return how many of these words are stop words, by language."""
+    return {language: sum(map(stop.__contains__, lowered)) for language, stop in _STOP.items()}
 
 
 def is_stop_word(word: str, language: str | None) -> bool:

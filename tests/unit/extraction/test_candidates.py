@@ -189,6 +189,58 @@ def test_an_agent_that_thinks_aloud_states_nothing(text: str) -> None:
     assert kinds(text, ASSISTANT) == []
 
 
+def _after_a_question(text: str) -> list[str]:
+    return texts(Turn(USER, "Why does parse_rows fail on rows.csv?"), Turn(ASSISTANT, text))
+
+
+@each(
+    "text",
+    [
+        "The issue is likely that `parse_rows` reads the last row of `rows.csv` twice because its buffer is full.",
+        "Désormais, la barre latérale affiche les fichiers ouverts.",
+        "Ab sofort zeigt die Leiste die offenen Dateien.",
+        "Never commit your API keys to `.env` files.",
+        "Next step: restart your dev server and open the page.",
+        "Next steps: run the full test suite to be sure.",
+        "**Root cause**: the first window\n\n**Root cause**: the second window\n\n**Root cause**: the third window",
+    ],
+)
+def test_what_an_agent_guesses_advises_or_fills_into_a_form_is_kept_for_nobody(text: str) -> None:
+    assert _after_a_question(text) == []
+
+
+@each(
+    "text",
+    [
+        "We decided to always sort the rows by name.",
+        "The root cause is that `parse_rows` always drops what follows the last newline.",
+        "Next step: the flag still needs documentation.",
+        "Root cause: the buffer is not cleared.\n\nRoot cause: the last row is read twice.",
+    ],
+)
+def test_what_an_agent_says_that_it_is_is_kept(text: str) -> None:
+    assert _after_a_question(text) == text.split("\n\n")
+
+
+@each(
+    "text",
+    [
+        "Let's merge our importer into the parser module",
+        "We need to review our importer and the parser module before the release",
+        "Let's proceed to phase 2 and handle creating importer events when the parser is on.",
+    ],
+)
+def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None:
+    talk = [
+        Turn(USER, "We have an importer and a parser module."),
+        Turn(ASSISTANT, "I see the importer and the parser."),
+    ]
+    after = [Turn(ASSISTANT, "Done.")]
+    assert texts(*talk, Turn(USER, text), *after) == []
+    reason = f"{text.rstrip('.')}, never a script instead, because scripts must not write."
+    assert texts(*talk, Turn(USER, reason), *after) == [reason]
+
+
 def test_an_agent_has_no_preferences() -> None:
     assert kinds("I prefer tabs over spaces in this code base.", ASSISTANT) == []
 
