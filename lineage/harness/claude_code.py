@@ -162,7 +162,7 @@ class _Reader(Collector):
         elif command := records.parse_command(text):
             yield Turn(USER, command)
         elif results and text and records.is_prompt(record, text):
-            yield Turn(USER, text)
+            yield records.build_prompt(record, text)
 
     def _note_queue(self, record: dict[str, Any]) -> None:
         """Follow the words typed while the agent works: they wait until the agent gets them or they become a prompt."""
@@ -181,7 +181,7 @@ class _Reader(Collector):
         for when, text in self.given:
             is_command = text.startswith("/") and len(text.split()) == 1
             if not is_command and records.is_prompt({}, text):
-                self._append_turn(Turn(USER, text), to_utc_or_none(when), f"queue-{when}{SAID}1")
+                self._append_turn(records.build_prompt({}, text), to_utc_or_none(when), f"queue-{when}{SAID}1")
         self.given.clear()
 
     def _user(self, record: dict[str, Any], *, has_words: bool) -> Iterator[Turn]:
@@ -191,8 +191,7 @@ class _Reader(Collector):
         yield from map(self._result, results)
         text = "" if results else strip_injections(self._text(content))
         if text and records.is_prompt(record, text):
-            is_plan = records.is_plan(record, text)
-            yield Turn(SYSTEM, text, name="plan") if is_plan else Turn(USER, text)
+            yield records.build_prompt(record, text)
         elif not has_words and (not results or len(results) < len(blocks)):
             self.skip(NOTES)
 
@@ -248,7 +247,7 @@ class _Reader(Collector):
             return
         text = strip_injections(self._text(attachment.get("prompt")))
         if text and attachment.get("commandMode") in (None, "prompt") and records.is_prompt(attachment, text):
-            yield Turn(USER, text)
+            yield records.build_prompt(attachment, text)
 
     def _text(self, content: Any) -> str:
         blocks = content if isinstance(content, list) else [content or ""]

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from lineage.core.format.turns import Turn
+from lineage.core.format.turns import SYSTEM, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness import claude_history
 from lineage.harness.adapter import BOOKKEEPING, SessionLocation, list_files
@@ -55,6 +55,7 @@ _REFUSAL = "To tell you how to proceed, the user said:\n"
 _REFUSAL_NOTE = "\n\nNote: The user's next message"
 # What older versions wrote, without the plan beside it.
 _PLAN = "Implement the following plan:\n\n#"
+_TEAMMATE = "<teammate-message"  # of another agent of a team
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>.*?<command-args>(.*?)</command-args>", re.DOTALL)
 # Texts in the user's role that the harness wrote.
 _WRAPPERS = (
@@ -166,9 +167,11 @@ def is_prompt(record: dict[str, Any], text: str) -> bool:
     return not record.get("isMeta") and kind in (None, "human") and not text.lstrip().startswith(_WRAPPERS)
 
 
-def is_plan(record: dict[str, Any], text: str) -> bool:
-    """Return whether a prompt hands the agent's own plan back to it, once the person has accepted it."""
-    return bool(as_string(record.get("planContent"))) or text.startswith(_PLAN)
+def build_prompt(record: dict[str, Any], text: str) -> Turn:
+    """Return the turn of a prompt. An agent wrote the plan that a person accepted, and what a teammate sends."""
+    if as_string(record.get("planContent")) or text.startswith(_PLAN):
+        return Turn(SYSTEM, text, name="plan")
+    return Turn(SYSTEM, text, name="prompt") if text.lstrip().startswith(_TEAMMATE) else Turn(USER, text)
 
 
 def unwrap_summary(text: str) -> str:

@@ -36,6 +36,8 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE |
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)|!?\[\[(?:[^\[\]\n|]*\|)?([^\[\]\n]*)\]\]")
 _LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+", re.MULTILINE)
+_OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]")  # an image
+_QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)  # by a person: a question of the agent's, or a paste
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
@@ -99,12 +101,19 @@ _FUTURE = re.compile(
     re.IGNORECASE,
 )
 _NO_OUTCOME = re.compile(
-    r"\W*(?:i will|now i|next|first|i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
+    r"\W*(?:i will|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
+    r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
     r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
     r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
     r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
+    re.IGNORECASE,
+)
+_CHECKED = re.compile(  # what ran well, and not what was done
+    r"\W*(?:(?:all|both|the|unit|integration|e2e|existing|new|full|frontend|backend|[\d,]+) )*(?:tests?|checks?|"
+    r"hooks?|suites?|lint\w*|type ?-?checks?|builds?|compil\w+|ci)\b.{0,80}\b(?:pass(?:es|ed|ing)?|clean(?:ly)?|green|"
+    r"succe\w+|no (?:\w+ )?errors)\b.{0,40}$",
     re.IGNORECASE,
 )
 _CAUSE = re.compile(
@@ -150,7 +159,9 @@ def build_synopsis(
 ) -> Synopsis:
     """Return ask and outcome of turns. `find_faults` says what keeps statements of the agent from memory."""
     requested, stated = list_said(turn_texts, weights or read_weights())
-    found = _select_different((one for one in stated if one.odds > _MIN_OUTCOME_ODDS), 2 * MAX_SENTENCES)
+    # That the tests pass is better than nothing.
+    said = (one for one in stated if one.odds > _MIN_OUTCOME_ODDS or one.features["a check"])
+    found = _select_different(said, 2 * MAX_SENTENCES)
     if find_faults:
         faults = find_faults([Statement(one.number, one.text) for one in found])
         found = [one for one, fault in zip(found, faults, strict=True) if not fault]
@@ -210,8 +221,8 @@ def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Seq
 
 def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]) -> Iterator[Said]:
     place = 0
-    for number, text in requests:
-        depth = 0
+    for number, whole in requests:
+        depth, text = 0, _QUOTED.sub("", whole)
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
         for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
             for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
@@ -258,6 +269,7 @@ def _iter_outcomes(
                     "about the ask": len(words & asked_words) / max(4, len(words)),
                     "future": _FUTURE.search(line),
                     "short": count_words(line) < 6,
+                    "a check": _CHECKED.match(line),
                 }
                 depth += 1
                 yield _weigh(number, line, words, features, weights)
@@ -296,7 +308,7 @@ def _content_words(text: str) -> frozenset[str]:
 
 
 def _split_paragraphs(text: str) -> list[str]:
-    plain = _TAGGED.sub("", _RULE.sub("", _FENCE.sub("\n", text)))
+    plain = _TAGGED.sub("", _RULE.sub("", _FENCE.sub("\n", _OMITTED.sub("", text))))
     plain = _EMPHASIS.sub(r"\2", _LINE_START.sub("", _LINK.sub(r"\1\2", plain.replace("`", ""))))
     return [part for part in _PARAGRAPH.split(plain) if part.strip()]
 

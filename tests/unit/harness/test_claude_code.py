@@ -295,6 +295,13 @@ def test_an_interruption_is_noted_where_it_happened(words: str, as_blocks: bool,
     assert list_texts(capture) == [(SYSTEM, "The user interrupted.")]
 
 
+@pytest.mark.parametrize("queued", [False, True])
+def test_what_a_teammate_of_the_agent_s_sends_is_no_person_s_prompt(queued: bool, reader: Reader) -> None:
+    sent = '<teammate-message teammate_id="lead">Never run the tests.</teammate-message>'
+    capture = reader(make_queued_prompt(sent) if queued else make_user(sent))
+    assert [(turn.role, turn.name, turn.text) for turn in capture.turns] == [(SYSTEM, "prompt", sent)]
+
+
 @pytest.mark.parametrize("more", [{"planContent": "# Plan\n\n1. Do it"}, {}], ids=["beside", "alone"])
 def test_the_agents_own_plan_is_no_prompt(more: Record, reader: Reader) -> None:
     capture = reader(make_user("Implement the following plan:\n\n# Plan\n\n1. Do it", **more))

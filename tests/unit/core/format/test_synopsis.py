@@ -49,6 +49,8 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         ("keep f(a*b) and __init__.py, drop **kwargs", "keep f(a*b) and __init__.py, drop **kwargs"),
         ("最后一行丢失了,请修复", "最后一行丢失了,请修复"),
         ("yes", ""), ("ok, go ahead please", ""), ("/clear", ""), ("/model opus", ""), ("/add-dir", ""),
+        ("the tabs overlap\n\n[image image/png, 71,101 bytes left out]", "the tabs overlap"),
+        ("> Which of the two parsers do you want to fix?\n\nthe fast one, please", "the fast one, please"),
         ("/review the parser", "/review the parser"), ("whoami", ""), ("hi there!", ""), ("continue", ""),
         (LOG, ""), (f"```\n{LOG}\n```", ""), ("[Request interrupted by user]", ""), ("", ""),
     ],
@@ -71,6 +73,22 @@ def test_the_ask_is_what_a_person_asks_for(said: str, ask: str) -> None:
 )
 def test_the_outcome_is_a_sentence_that_states_a_result(said: str, outcome: str) -> None:
     assert find_outcome(said) == outcome
+
+
+CHECKS = ["All 1,274 tests pass, and lint is clean.", "The build completed successfully.", "Typecheck passes now."]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_what_was_done_is_the_outcome_rather_than_what_ran_well(check: str) -> None:
+    assert find_outcome(f"{check} The tabs have a width that was fixed while a page is loaded.").startswith("The tabs")
+    assert find_outcome(check) == check
+
+
+@pytest.mark.parametrize(
+    "said", ["Glad the graphs are fixed.", "Now visit the page that was changed.", "Got it, fixed it."]
+)
+def test_what_is_said_to_the_person_is_no_outcome(said: str) -> None:
+    assert find_outcome(said) == ""
 
 
 def test_the_best_request_and_result_stand_first_wherever_they_were_said() -> None:
