@@ -36,6 +36,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 _REAL_HOME = Path.home()
 _MEMORY, _ROOM = Path("/dev/shm"), 2**32
 _IS_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
+_LONGEST = ("openclaw", "opencode", "qwen", "gemini", "claude-code", "codex", "copilot", "pi")
 _POINTERS = (
     "LINEAGE_WORKSPACE", INDEX_VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
     "SIGNET_WORKSPACE", "XDG_STATE_HOME",
@@ -99,6 +100,30 @@ def pytest_collection() -> Generator[None, object, object]:
         sys.dont_write_bytecode = keeps
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin each worker's share with its part of the harness programs, longest first: they wait for minutes.
+
+    Behind all others they would keep one worker busy while the others have nothing left to take from it.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    waiting = sorted((item for item in items if item.nodeid.startswith("tests/harness/")), key=_rank)
+    others = [item for item in items if not item.nodeid.startswith("tests/harness/")]
+    shares = [(worker + 1) * len(items) // workers - worker * len(items) // workers for worker in range(workers)]
+    items.clear()
+    for worker, share in enumerate(shares):
+        own = waiting[worker::workers]
+        rest = max(0, share - len(own))
+        items += [*own, *others[:rest]]
+        del others[:rest]
+    items += others
+
+
+def _rank(item: pytest.Item) -> int:
+    name = item.name.partition("[")[2].rstrip("]")
+    return _LONGEST.index(name) if name in _LONGEST else len(_LONGEST)
 
 
 def pytest_unconfigure() -> None:
