@@ -30,6 +30,10 @@ _NAME = re.compile(  # possessive, so that the many words that are no names fail
     r"`[^`\n]*`|--[a-z][\w-]*+|\b(?:[\w-]++/)+[\w.-]*\w|\b\w[^\W_]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z][a-z]++[A-Z]\w*"
     r"|\b[\w-]{1,64}+\.[a-z]\w{0,3}\b|#\d+"
 )
+_SPEAKER = re.compile(
+    r"(?mi)^[ \t>*#_-]{0,8}"
+    r"(?:user|human|you|me|(?P<agent>(?:ai )?assistant|agent|ai|bot|claude|chatgpt|codex|copilot|gemini))[ \t*_]{0,4}:"
+)
 _PART = re.compile(r"\w+")
 _LINE_NUMBER = re.compile(r"\blines? \d|:\d")
 _EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
@@ -96,6 +100,8 @@ def _words_of_call(turn: Turn) -> set[str]:
 
 def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     text = turn.text[:_MAX_READ]
+    if turn.role == USER:
+        text = cut_conversation(text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
     for number, sentence in enumerate(sentences):
@@ -113,6 +119,16 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+
+
+def cut_conversation(text: str) -> str:
+    r"""Return what stands before a conversation of a person with an agent that somebody pasted.
+
+    >>> cut_conversation("What was decided?\n\nUser: Never use tabs.\n**Assistant:** I won't.")
+    'What was decided?\n\n'
+    """
+    lines = list(_SPEAKER.finditer(text))
+    return text[: lines[0].start()] if len({line["agent"] is None for line in lines}) > 1 else text
 
 
 def find_names(text: str) -> frozenset[str]:

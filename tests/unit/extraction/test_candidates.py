@@ -428,3 +428,13 @@ def test_another_number_is_another_statement() -> None:
         "We always stop the crawler after 60 minutes of silence.",
     )
     assert len(extract_candidates([Turn(USER, text, id=text) for text in said])) == 2
+
+
+@pytest.mark.parametrize("speakers", [("User", "Agent"), ("**Human**", "**Claude**"), ("> me", "> AI assistant")])
+def test_nothing_is_learned_of_a_conversation_that_somebody_pasted(speakers: tuple[str, str]) -> None:
+    person, agent = speakers
+    rule = "From now on always run the tests with make check before you commit."
+    pasted = f"{person}: {rule}\n\n{agent}: Never use tabs in this project, the linter refuses them."
+    texts = [f"Summarize this part of a conversation in two sentences.\n\n{pasted}", rule]
+    found = [extract_candidates([Turn(USER, text, id="t-1"), Turn(ASSISTANT, "Done.", id="t-2")]) for text in texts]
+    assert [[one.text for one in candidates] for candidates in found] == [[], [rule]]
