@@ -92,6 +92,11 @@ class StatementWords:
         """Whether it denies something."""
         return any(self._find("negation"))
 
+    @cached_property
+    def is_amending(self) -> bool:
+        """Whether its words say that it replaces something. Without them it may only contradict."""
+        return bool(self.old or self.denied or self.is_meta or self.is_no_more)
+
     def _find(self, sign: str) -> Iterator[re.Match[str]]:
         """Return where signs of a list are; where none can be without the pattern, which is slow."""
         if not any(map(self._folded.__contains__, _list_starts(sign))) and not is_unspaced(self._folded):

@@ -238,6 +238,8 @@ def _join_terms(terms: Sequence[Term]) -> str:
 def _exceeds_budget(engine: TextSearchEngine, expression: str, terms: Sequence[Term], ranking: Ranking) -> bool:
     if sum(term.rows for term in terms) <= ranking.budget:
         return False
+    if expression == _join_terms(terms) and max(term.rows for term in terms) > ranking.budget:
+        return True  # without a count of all
     (counted,) = engine.count_rows([Term("", expression)], ranking.budget + 1)
     return counted.rows > ranking.budget
 

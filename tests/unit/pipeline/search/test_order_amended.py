@@ -1,7 +1,7 @@
 """Nothing shows a stale decision before what amends it, in 42 chains of sessions, and search says what is stale.
 
-The guards: `amends` and the order in `_find_amendment`, the project there, `_visit`, `standing` in `order_amended`,
-`_mark_entry`.
+The guards: `amends` and the order in `_find_amendments`, the project there, `_visit`, `standing` in `order_amended`,
+`_mark_entry`, `is_asked`.
 """
 
 from collections.abc import Iterator
@@ -68,6 +68,20 @@ def test_another_project_s_sessions_and_unrelated_ones_stay_where_they_are(ws: W
         end_session(now, f"o-{day}", transcript=turns, project=f"/home/ada/{project}")
     hits = [hit for hit in search(ws, "okapi page", None, 10).hits if str(hit.session_id).startswith("o-")]
     assert [hit.superseded for hit in hits] == [None, None]
+
+
+def test_sessions_amend_each_other_only_by_what_the_query_asks_for(ws: Workspace) -> None:
+    texts = (
+        "The zebra stripes are drawn twice on old phones.\n\nLunch is at noon.\n\nUse npm for audits of licences.",
+        "The zebra stripes flicker on a tablet.\n\nLunch was good.\n\nAudits of licences use pnpm, no longer npm.",
+    )
+    for day, text in enumerate(texts, 1):
+        turns = [{"role": "user", "text": text}, {"role": "assistant", "text": "OK."}]
+        end_session(at_time(ws, f"2026-08-0{day}T00:00:00.000Z"), f"z-{day}", transcript=turns, project="/home/ada/zoo")
+    for query, is_marked in (("zebra stripes", False), ("licence audits", True)):
+        hits = [hit for hit in search(ws, query, None, 10).hits if hit.entry is None]
+        own = {hit.session_id: hit.superseded is not None for hit in hits if str(hit.session_id).startswith("z-")}
+        assert own == {"z-1": is_marked, "z-2": False}
 
 
 def test_a_superseded_entry_comes_last_and_says_what_took_its_place(ws: Workspace) -> None:
