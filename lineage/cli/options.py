@@ -23,9 +23,17 @@ agent = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 path = click.option(
     "--path", metavar="FOLDER",
-    callback=lambda _ctx, _param, value: str(Path(value).absolute()) if value and Path(value).is_dir() else value,
+    callback=lambda _ctx, _param, value: str(Path(value).absolute()) if value and is_folder(Path(value)) else value,
     help="Only sessions that ran or had files in this folder, or below such a path in any repository.",
 )  # fmt: skip
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether this process can see a folder of that name."""
+    try:
+        return path.is_dir()
+    except OSError:  # a name that is too long
+        return False
 
 
 def workspace(function: Function) -> Function:

@@ -443,6 +443,7 @@ def test_the_commands_take_a_folder_of_the_current_one(
         assert lineage("search", "wombat", "--path", path, "--json").json["results"] == []  # trials are not found
     monkeypatch.chdir(main)
     assert len(lineage("sessions", "--path", ".", "--json").json["sessions"]) == 2
+    assert lineage("sessions", "--path", "x" * 5000, "--json").json["sessions"] == []
 
 
 def test_gemini_s_hash_is_tried_on_every_known_folder_and_the_home(ws: Workspace, tmp_path: Path) -> None:
