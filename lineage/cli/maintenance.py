@@ -339,7 +339,8 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
         print_text(f"  holds some too, and is not the session's: {path}")
     if receipt.naming_project:
         named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
-        print_text(f"its project is named in {pluralize(len(receipt.naming_project), 'file')} that stay: {named}")
+        stay = "that stays" if len(receipt.naming_project) == 1 else "that stay"
+        print_text(f"its project is named in {pluralize(len(receipt.naming_project), 'file')} {stay}: {named}")
     print_text("outside lineage's reach:")
     for place in receipt.out_of_reach:
         print_text(f"  {place}")
