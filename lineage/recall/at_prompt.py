@@ -11,7 +11,7 @@ from lineage.core.search import words
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.recall import reader
 from lineage.recall.echoes import find_echoes
-from lineage.recall.evidence import Sentences, SentenceWindow, Word, normalize, share_of_pairs, sum_weights, weigh
+from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
 from lineage.recall.floor import Floor, load_floor
 from lineage.recall.reader import PASSAGE, FoundRow
 
@@ -21,14 +21,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-MAX_CHARS = 800  # of text, without what says where it is from
+MAX_CHARS = 720  # of text, without what says where it is from
 _TITLE_CHARS = 60
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most
 _TELLING = 14  # words: a long prompt needs not be met whole
 _MAX_ROWS = 1_000  # a word of more is common: it finds none by itself
-_LOADED, _READ, _OTHERS = 160, 20, 4  # rows: of any project, of its own, of others
+_LOADED, _READ, _OTHERS = 300, 40, 4  # rows: of any project, of its own, of others
+_CONSIDERED = 12  # of those that were read
+_AMONG, _TOGETHER, _DECIDING = 0.7, 0.5, 0.025  # rarity among them, pairs of words, and each word that settles a thing
+_MAX_DECIDING = 4
+_SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
 
@@ -55,11 +59,11 @@ class ConsideredRow:
     """A row that may be given: what was measured, how far above the floor that is, and what became of it."""
 
     __slots__ = (
-        "features", "is_above", "is_checked", "met", "missed", "row", "score", "sentences", "total", "turns", "verdict",
+        "features", "is_above", "is_checked", "met", "missed", "row", "score", "sentences", "total", "verdict",
     )  # fmt: skip
 
-    def __init__(self, row: FoundRow, met: "list[Word]", total: float, text: str, turns: str) -> None:
-        self.row, self.met, self.total, self.turns = row, met, total, turns
+    def __init__(self, row: FoundRow, met: "list[Word]", total: float, text: str) -> None:
+        self.row, self.met, self.total = row, met, total
         self.sentences = Sentences(text, met)
         self.features: dict[str, float] = {}
         self.score, self.missed, self.verdict = 0.0, list[str](), ""
@@ -68,20 +72,25 @@ class ConsideredRow:
     @property
     def id(self) -> str:
         """What tells it from others, also after the index was built anew."""
-        return self.row.owner if self.row.number < 0 else f"{self.row.owner}/{self.turns.replace(' ', '-')}"
+        return self.row.owner if self.row.number < 0 else f"{self.row.owner}/{self.row.number % MAX_PASSAGES}"
 
-    def measure(self, window: SentenceWindow) -> dict[str, float]:
-        """Return the features of a part of it."""
-        return {"window": window.weight / self.total, "deciding": min(2, window.deciding) / 2}
+    def measure(self, sentence: FoundSentence) -> dict[str, float]:
+        """Return the features of a sentence of it."""
+        deciding = min(2, sentence.deciding) / 2
+        return {"value": sentence.value / self.total, "deciding": deciding, "leads": float(sentence.leads)}
 
-    def hide_echoes(self, connection: sqlite3.Connection) -> bool:
-        """Hide the sentences of a passage that a tool printed first. Return whether there were any that showed."""
+    def hide_echoes(self, connection: sqlite3.Connection) -> None:
+        """Hide the sentences of a passage that a tool printed first."""
         # Few passages are asked: to look up what tools printed takes longer than all else.
         if self.row.kind == PASSAGE and not self.is_checked:
             self.is_checked = True
             self.sentences.hidden = find_echoes(connection, self.row, self.sentences.parts)
-            return bool(self.sentences.hidden)
-        return False
+
+    def repeats(self, other: "ConsideredRow") -> bool:
+        """Return whether most of a passage stands in another one: a resumed session says again what it said."""
+        own = {part for part in self.sentences.normal if len(part) > _SHORT}
+        repeated = own.intersection(other.sentences.normal)
+        return self.row.kind == other.row.kind == PASSAGE and 2 * len(repeated) > len(own)
 
     def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
         """Return whether all that another one says stands in it, and shows."""
@@ -143,12 +152,12 @@ def recall_at_prompt(
     best = sorted(rows, key=lambda row: (-rows[row], -row))[:_LOADED]
     loaded = reader.load_rows(connection, best, agent, exclude_session)
     loaded.sort(key=lambda row: (-rows[row.number], row.at, row.number))
-    removed = reader.find_removed(connection, {row.token for row in loaded})
-    loaded = [row for row in loaded if row.token not in removed]
     is_own = {row.number: row.is_of(project_keys, owns_folder) for row in loaded}
     own = [row for row in loaded if is_own[row.number]][:_READ]
+    removed = reader.find_removed(connection, {row.token for row in own})
+    own = [row for row in own if row.token not in removed]
     others = [row.number for row in loaded if not is_own[row.number]][:_OTHERS]
-    candidates = _measure(connection, found_words, own, others)
+    candidates = _measure(connection, found_words, own, others, floor)
     if not candidates:
         return Recall(reason="memory holds no rare word of the prompt" if project_keys else "no project")
     for one in candidates:
@@ -177,18 +186,19 @@ def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor) -> li
         word.is_common = len(rows) > _MAX_ROWS
         # The first rows are of the oldest files: how far they reach says about how many there are.
         total = len(rows) * newest // max(1, rows[-1] // MAX_PASSAGES) if word.is_common else len(rows)
-        word.rows, word.weight = set(rows), word.everyday * weigh(total, count)
+        word.rows, word.rarity = set(rows), weigh(total, count)
+        word.weight = word.everyday * word.rarity
         found.append(word)
     return found
 
 
 def _score_rows(found_words: "Sequence[Word]") -> dict[int, float]:
-    """Return the weight of the rare words in each row of entries and of what was said."""
+    """Return the rarity of the rare words in each row of entries and of what was said."""
     rows: dict[int, float] = {}
     for word in found_words:
         for row in () if word.is_common else word.rows:
             if row < 0 or row % MAX_PASSAGES < MAX_OF_KIND:
-                rows[row] = rows.get(row, 0.0) + word.weight
+                rows[row] = rows.get(row, 0.0) + word.rarity
     return rows
 
 
@@ -197,37 +207,67 @@ def _measure(
     found_words: "Sequence[Word]",
     own: "Sequence[FoundRow]",
     others: "Sequence[int]",
+    floor: Floor,
 ) -> list[ConsideredRow]:
-    """Return the candidates with their features."""
+    """Return the best rows with their features, none that repeats a better one."""
     total = sum_weights(found_words, _TELLING) or 1.0
-    telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
-    unknown = sum({word.stem: word.everyday for word in found_words if not word.rows}.values()) / telling
     texts = reader.load_texts(connection, [*(row.number for row in own), *others])
-    noise = max((sum_weights(_find_met(found_words, row, texts[row][0])) for row in others), default=0.0) / total
-    neighbours = [word for word in found_words if word.everyday > 0.3 or word.is_name]
-    candidates = []
-    for row in own:
-        text, turns = texts[row.number]
-        met = _find_met(found_words, row.number, text)
-        one = ConsideredRow(row, met, total, text, turns)
-        coverage = min(1.0, sum_weights(met) / total)
-        one.features = {
-            "coverage": coverage,
-            "information": math.log1p(sum_weights(met)),
-            "sentence": one.sentences.best / total,
-            "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
-            "names": sum_weights([word for word in met if word.is_name]) / total,
-            "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
-            "unknown": unknown,
-            "length": math.log(len(found_words)),
-        }
-        candidates.append(one)
+    noise = max((sum_weights(_find_met(found_words, row, texts[row])) for row in others), default=0.0) / total
+    ranked = _rank_rows(found_words, own, texts, floor)
+    values = sum({word.stem: word.value for word in found_words}.values())
+    candidates = list[ConsideredRow]()
+    for row, rank in ranked:
+        if len(candidates) == _CONSIDERED:
+            break
+        one = ConsideredRow(row, _find_met(found_words, row.number, texts[row.number]), values, texts[row.number])
+        if not any(map(one.repeats, candidates)):
+            one.features = {"rank": rank, **_build_features(one, found_words, total, noise)}
+            candidates.append(one)
     return candidates
+
+
+def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: float, noise: float) -> dict[str, float]:
+    """Return what is measured of a row, for a prompt of this total weight of which other projects meet the noise."""
+    met = sum_weights(one.met)
+    coverage = min(1.0, met / total)
+    telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
+    unknown = sum({word.stem: word.everyday for word in found_words if not word.rows}.values())
+    neighbours = [word for word in found_words if word.everyday > 0.3 or word.is_name]
+    return {
+        "coverage": coverage,
+        "information": math.log1p(met),
+        "sentence": one.sentences.best / total,
+        "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
+        "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
+        "unknown": unknown / telling,
+        "length": math.log(len(found_words)),
+    }
+
+
+def _rank_rows(
+    found_words: "Sequence[Word]", own: "Sequence[FoundRow]", texts: "dict[int, str]", floor: Floor
+) -> "list[tuple[FoundRow, float]]":
+    """Return rows with their ranks, the best first.
+
+    A word that most of a project's own passages hold doesn't say which of them answers, however rare it is elsewhere.
+    """
+    normal = {row.number: normalize(texts[row.number]) for row in own}
+    for word in found_words:
+        word.value = word.rarity + _AMONG * weigh(sum(word.stem in text for text in normal.values()), len(normal))
+    values = {word.stem: word.value for word in found_words}
+    total = sum(values.values())
+    ranks = []
+    for row in own:
+        text = normal[row.number]
+        deciding = min(_MAX_DECIDING, len(floor.deciding.intersection(text.split())))
+        met = sum(value for stem, value in values.items() if stem in text) / total
+        ranks.append((row, met + _TOGETHER * share_of_pairs(found_words, text) + _DECIDING * deciding))
+    return sorted(ranks, key=lambda one: (-one[1], one[0].at, one[0].number))
 
 
 def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:
     """Return the words that a row holds; of common words not all rows are known, so its text is asked."""
-    normal = normalize(text)
+    normal = normalize(text) if any(word.is_common for word in found_words) else ""
     return [word for word in found_words if (word.stem in normal if word.is_common else row in word.rows)]
 
 
@@ -246,33 +286,28 @@ def _choose(
         elif one.row.kind != PASSAGE and any(other.says(one, connection) for other in passages):
             one.verdict = "a passage says it"
     open_ones = [one for one in candidates if one.verdict == "no room"]
-    windows = sorted(found for number, one in enumerate(open_ones) for found in _rank_windows(number, one, floor))
+    found = sorted(one for number, row in enumerate(open_ones) for one in _rank_sentences(number, row, floor))
     left, chosen, texts = MAX_CHARS, dict[int, set[int]](), set[str]()
-    while windows:
-        _, place, _, window = windows.pop()
-        number, places = -place, set(range(window.start, window.end))
-        one = open_ones[number]
-        text = "".join(one.sentences.normal[window.start : window.end])
-        is_new = number in chosen or len(chosen) < MAX_ITEMS
-        if window.length > left or not is_new or text in texts or not places.isdisjoint(chosen.get(number, ())):
+    while found:
+        _, number, place, sentence = found.pop()
+        one = open_ones[-number]
+        text = one.sentences.normal[-place]
+        is_new = -number in chosen or len(chosen) < MAX_ITEMS
+        if sentence.length > left or not is_new or text in texts:
             continue
-        if one.hide_echoes(connection):
-            rest = [found for found in windows if found[1] != place]
-            windows = sorted([*rest, *_rank_windows(number, one, floor)])
+        one.hide_echoes(connection)
+        if not one.sentences.shows_met or -place in one.sentences.hidden:
             continue
-        chosen.setdefault(number, set()).update(places)
-        left -= window.length
+        chosen.setdefault(-number, set()).add(-place)
+        left -= sentence.length
         texts.add(text)
     return [_build_item(open_ones[number], places) for number, places in chosen.items()]
 
 
-def _rank_windows(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, SentenceWindow]]":
-    """Yield the windows of a candidate with their ranks; of equal ones the first of the first sorts last."""
-    windows = list(one.sentences.list_windows(floor.deciding))
-    if not any(window.weight for window in windows):
-        return  # all that it met is hidden
-    for window in windows:
-        yield floor.rank(one.features | one.measure(window)), -number, -window.start, window
+def _rank_sentences(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, FoundSentence]]":
+    """Yield the sentences of a candidate with their ranks; of equal ones the first of the first sorts last."""
+    for sentence in one.sentences.list_found(floor.deciding):
+        yield floor.rank(one.features | one.measure(sentence)), -number, -sentence.place, sentence
 
 
 def _build_item(one: ConsideredRow, places: "Collection[int]") -> RecalledItem:
@@ -296,7 +331,7 @@ def _add_current(
             row = next((loaded[number] for number in rows if number in loaded), None)
             if row is None or row.owner in given:
                 return []
-            ((body, _),) = reader.load_texts(connection, [row.number]).values()
+            (body,) = reader.load_texts(connection, [row.number]).values()
             item.title = f"superseded on {row.at[:10]}"
             return [RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind), item]
     return [item]

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
 
 _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and that may differ
 _NEAR = 40  # characters between two words that belong together
-_BREAKS = (". ", "! ", "? ", ": ", "; ", "。", "！", "？")
-_WINDOW, _MAX_SENTENCE = 120, 400  # characters
+_BREAKS = (". ", "! ", "? ", "。", "！", "？")
+_MAX_SENTENCE = 400  # characters
+_BEFORE, _SECOND, _AFTER = (
+    0.7,
+    0.56,
+    0.35,
+)  # what the words of the sentence before, the one before it and the next count
 
 
 _SIGNS = [*map(chr, range(48)), *":;<=>?@[\\]^_`{|}~\x7f\xa0", *"…“”‘’‚„«»–—·•¿¡、。，；：！？（）「」"]
@@ -20,16 +25,18 @@ _SPACES = str.maketrans(dict.fromkeys(_SIGNS, " "))
 
 
 class Word:
-    """A word of the prompt: its expression, its weight, its beginning as texts have it, and the rows that hold it.
+    """A word of the prompt: its expression, its weights, its beginning as texts have it, and the rows that hold it.
 
-    `everyday` is the weight that it has in any index; of a common word the rows aren't all known.
+    `everyday` is the weight that it has in any index, `rarity` that in this one, `weight` what both come to, `value`
+    what it says of one row rather than another. Of a common word the rows aren't all known.
     """
 
-    __slots__ = ("everyday", "expression", "is_common", "rows", "stem", "text", "weight")
+    __slots__ = ("everyday", "expression", "is_common", "rarity", "rows", "stem", "text", "value", "weight")
 
     def __init__(self, text: str, expression: str, everyday: float) -> None:
         self.text, self.expression, self.everyday = text, expression, everyday
-        self.rows, self.is_common, self.weight = set[int](), False, everyday
+        self.rows, self.is_common = set[int](), False
+        self.rarity, self.weight, self.value = 1.0, everyday, 1.0
         lowered = normalize(text).strip()
         is_plain = lowered.isalpha() and lowered.isascii()
         self.stem = f" {lowered[: max(_MIN_STEM, len(lowered) - _MAX_ENDING)]}" if is_plain else lowered
@@ -62,14 +69,20 @@ def sum_weights(words: "Collection[Word]", most: int | None = None) -> float:
 
 
 def split_sentences(text: str) -> list[str]:
-    r"""Return the lines and sentences of a text, as they stand.
+    r"""Return the lines and sentences of a text, as they stand, each with the lines without a word that follow it.
 
-    >>> split_sentences("Why? It splits.\nFixed in a.py.")
-    ['Why? ', 'It splits.\n', 'Fixed in a.py.']
+    >>> split_sentences("Why? It splits.\n```\nFixed in a.py.")
+    ['Why? ', 'It splits.\n```\n', 'Fixed in a.py.']
     """
     for mark in _BREAKS:
         text = text.replace(mark, f"{mark}\x00")
-    return [part for part in text.replace("\n", "\n\x00").split("\x00") if part]
+    parts = list[str]()
+    for part in text.replace("\n", "\n\x00").split("\x00"):
+        if parts and not any(map(str.isalnum, part)):
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return parts
 
 
 def share_of_pairs(words: "Sequence[Word]", text: str) -> float:
@@ -87,23 +100,27 @@ def _stand_near(one: str, other: str, text: str) -> bool:
     return False
 
 
-class SentenceWindow:
-    """Consecutive sentences of a text: which, what they hold of the prompt, how many deciding words, how long."""
+class FoundSentence:
+    """A sentence of a text: its place, what it and those around it hold of the prompt, deciding words, its length.
 
-    __slots__ = ("deciding", "end", "length", "start", "weight")
+    One that `leads` to what follows is a heading, or ends in a colon.
+    """
 
-    def __init__(self, start: int, end: int, weight: float, deciding: int, length: int) -> None:
-        self.start, self.end, self.weight, self.deciding, self.length = start, end, weight, deciding, length
+    __slots__ = ("deciding", "leads", "length", "place", "value")
+
+    def __init__(self, place: int, value: float, deciding: int, part: str) -> None:
+        self.place, self.value, self.deciding, self.length = place, value, deciding, len(part)
+        self.leads = part.startswith("#") or part.rstrip().endswith(":")
 
 
 class Sentences:
-    """The sentences of a text with the words of the prompt that each holds."""
+    """The sentences of a text, as they stand and normalized, with the words that each holds."""
 
-    def __init__(self, text: str, words: "Collection[Word]") -> None:
+    def __init__(self, text: str, words: "Sequence[Word]") -> None:
         self.parts = [part[:_MAX_SENTENCE] for part in split_sentences(text)]
         self.normal = [normalize(part) for part in self.parts]
-        self.hidden: Collection[int] = ()  # places of sentences that are in no window
-        self._words = [{word.stem: word.weight for word in words if word.stem in part} for part in self.normal]
+        self.hidden: Collection[int] = ()  # places of sentences that are given to nobody
+        self._words = [[word for word in words if word.stem in part] for part in self.normal]
 
     @property
     def text(self) -> str:
@@ -113,18 +130,21 @@ class Sentences:
     @property
     def best(self) -> float:
         """The weight of the words in the sentence with most."""
-        return max((sum(found.values()) for found in self._words), default=0.0)
+        return max(map(sum_weights, self._words), default=0.0)
 
-    def list_windows(self, deciding_words: "Collection[str]") -> "Iterator[SentenceWindow]":
-        """Yield the window from each sentence on, without the hidden ones."""
-        deciding = [sum(word in deciding_words for word in part.split()) for part in self.normal]
-        for start in (place for place in range(len(self.parts)) if place not in self.hidden):
-            found, length, end = dict(self._words[start]), len(self.parts[start]), start + 1
-            while end < len(self.parts) and end not in self.hidden and length + len(self.parts[end]) <= _WINDOW:
-                found |= self._words[end]
-                length += len(self.parts[end])
-                end += 1
-            yield SentenceWindow(start, end, sum(found.values()), sum(deciding[start:end]), length)
+    @property
+    def shows_met(self) -> bool:
+        """Whether a sentence that isn't hidden holds a word of the prompt."""
+        return any(words for place, words in enumerate(self._words) if place not in self.hidden)
+
+    def list_found(self, deciding_words: "Collection[str]") -> "Iterator[FoundSentence]":
+        """Yield each sentence. What answers often stands beside what repeats the question."""
+        values = [0.0, 0.0, *(sum({word.stem: word.value for word in found}.values()) for found in self._words), 0.0]
+        for place, part in enumerate(self.normal):
+            second, before, own, after = values[place : place + 4]
+            near = max(_BEFORE * before, _SECOND * second, _AFTER * after)
+            deciding = sum(word in deciding_words for word in part.split())
+            yield FoundSentence(place, own + near, deciding, self.parts[place])
 
     def join(self, chosen: "Collection[int]") -> str:
         """Return the chosen sentences in their order, with a mark for what is left out."""

@@ -52,7 +52,7 @@ _SELECT_SUPERSEDED = """
 _SELECT_AMENDING = """
     select -id, entry_id, supersedes from book_entries where scope = ? and supersedes != '[]' and shelf != 'pending'
 """
-_SELECT_TEXTS = "select rowid, body, turns from search where rowid in (select value from json_each(?))"
+_SELECT_TEXTS = "select rowid, body from search where rowid in (select value from json_each(?))"
 
 
 class FoundRow:
@@ -137,10 +137,9 @@ def load_rows(connection: sqlite3.Connection, rows: "Iterable[int]", agent: str 
     return found + [FoundRow(*columns) for columns in connection.execute(_SELECT_ENTRIES, values)]
 
 
-def load_texts(connection: sqlite3.Connection, rows: "Iterable[int]") -> dict[int, tuple[str, str]]:
-    """Return the texts of rows by their numbers, each with a passage's first and last turn as `first last`."""
-    found = connection.execute(_SELECT_TEXTS, (str(list(rows)),))
-    return {row: (body.replace("\u200b", ""), turns) for row, body, turns in found}
+def load_texts(connection: sqlite3.Connection, rows: "Iterable[int]") -> dict[int, str]:
+    """Return the texts of rows by their numbers."""
+    return {row: body.replace("\u200b", "") for row, body in connection.execute(_SELECT_TEXTS, (str(list(rows)),))}
 
 
 def find_superseded(connection: sqlite3.Connection, token: str) -> list[tuple[str, list[int]]]:

@@ -38,7 +38,6 @@ _SELECT_PROJECT = "select project_key from artifacts where session_id glob ? lim
 _SELECT_NAMED = "select project_key from artifacts where project_key like ? limit 1"
 
 _STEPS, _RATE, _DECAY = 3_000, 0.5, 0.002
-_CONSIDERED = 3  # of a prompt, by their order
 _MISSING_SHARE = 0.05  # of the same project's prompts that may be above the floor
 _SPARE = 0.15  # above the best that must not be given
 
@@ -183,8 +182,7 @@ def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
 
 
 def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:
-    ranked = sorted(one.recall.considered, key=lambda found: -found.features["coverage"] - found.features["sentence"])
-    return [(found.features, "".join(found.sentences.parts)) for found in ranked[:_CONSIDERED]]
+    return [(found.features, "".join(found.sentences.parts)) for found in one.recall.considered]
 
 
 def _build_samples(one: Asked) -> Iterator[Sample]:
@@ -192,7 +190,7 @@ def _build_samples(one: Asked) -> Iterator[Sample]:
     found = _considered(one)
     if one.prompt.kind == HELD:
         found = [(features, text) for features, text in found if holds(text, one.prompt.answer)]
-    weight = {HELD: 1.0, MISSING: 1.0, UNRELATED: 0.25}[one.prompt.kind]
+    weight = {HELD: 1.0, MISSING: 1.0, UNRELATED: 1.0}[one.prompt.kind]
     yield from ((features, one.prompt.kind == HELD, weight) for features, _ in found[:1])
 
 

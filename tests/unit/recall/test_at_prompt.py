@@ -95,6 +95,36 @@ def test_an_entry_is_given_where_its_sentence_is_hidden_in_the_passage(tmp_path:
     assert (item.kind, item.text) == ("decision", decided)
 
 
+FILLER = "The ledger of the harbour keeps its own columns for cranes and berths. "
+
+
+def test_two_passages_of_one_long_turn_are_both_given(tmp_path: Path) -> None:
+    cause = "The importer loses the last row of a CSV file that has no trailing newline. "
+    fix = "We decided that the importer reads CSV with csv.reader, trailing newline or not, down to the last row. "
+    talk(tmp_path, texts=("Look at the importer.", f"{cause}{FILLER * 12}\n{fix}{FILLER * 12}"))
+    given = recall(tmp_path).items
+    assert len(given) == len({one.id for one in given}) == 2
+    assert {one.origin for one in given} == {given[0].origin}
+    text = "".join(one.text for one in given)
+    assert cause.strip() in text
+    assert fix.strip() in text
+
+
+def test_what_a_resumed_session_says_again_is_given_once(tmp_path: Path) -> None:
+    talk(tmp_path, "s-1")
+    talk(tmp_path, "s-2", texts=(*TALK, "And the header?", "The header stays as it is."))
+    (item,) = recall(tmp_path).items
+    assert recall(tmp_path, given=[item.id]).items == ()
+
+
+def test_the_sentence_beside_the_one_that_repeats_the_question_comes_first(tmp_path: Path) -> None:
+    said = "The importer loses the last row of a CSV without a trailing newline. The splitter drops its tail.\n```\n"
+    cranes = "".join(f"Crane {number} of the harbour waits for its inspection. " for number in range(10, 24))
+    talk(tmp_path, texts=("Look at the importer.", f"{cranes}\n{said}"))
+    (item,) = recall(tmp_path).items
+    assert "The splitter drops its tail." in item.text
+
+
 def test_without_a_project_nothing_is_given(tmp_path: Path) -> None:
     talk(tmp_path)
     assert recall(tmp_path, keys=()).items == ()
