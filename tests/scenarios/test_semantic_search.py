@@ -7,6 +7,7 @@ phrases in `likeness.hits`, the comparison of a passage's hash, `is_current` whi
 failing model fails a search.
 """
 
+import shutil
 from array import array
 from collections.abc import Iterator
 from dataclasses import replace
@@ -373,6 +374,27 @@ def test_damaged_vectors_cost_the_meaning_and_nothing_else(ws: Workspace, served
     assert found.notes
     embed_pending(ws)
     assert semantic(ws, "vessel", limit=1)[0].session_id == "s-harbour"
+
+
+@pytest.mark.parametrize("place", ["file"], indirect=True)
+def test_a_vector_file_of_another_machine_adds_nothing_and_is_mended(
+    ws: Workspace, served: EmbeddingServer, tmp_path: Path
+) -> None:
+    with open_embedding_workspace(tmp_path / "other", served) as other:
+        end_session(other, "s-harbour", transcript=make_turns("What does the feline eat?", "Fish."))
+        end_session(other, "s-other", transcript=KITTEN)
+        embed_pending(other)
+    assert ws.vectors
+    ws.vectors.close()
+    shutil.copy(tmp_path / "other" / ".lineage" / "vectors.db", find_root(ws) / ".lineage" / "vectors.db")
+    assert sessions(search(ws, "feline", "default", 5, mode=SEMANTIC)) == []
+    found = search(ws, "boat row", "default", 5)
+    assert set(sessions(found)) == {"s-reader", "s-harbour"}
+    assert found.notes[0].endswith("run `lineage embed`")
+    while embed_pending(ws).embedded:
+        pass
+    assert semantic(ws, "vessel", limit=1)[0].session_id == "s-harbour"
+    assert search(ws, "boat row", "default", 5).notes == ()
 
 
 def test_a_removal_with_damaged_vectors_is_a_removal(ws: Workspace, served: EmbeddingServer, tmp_path: Path) -> None:
