@@ -77,7 +77,8 @@ class ConsideredRow:
     def measure(self, sentence: FoundSentence) -> dict[str, float]:
         """Return the features of a sentence of it."""
         deciding = min(2, sentence.deciding) / 2
-        return {"value": sentence.value / self.total, "deciding": deciding, "leads": float(sentence.leads)}
+        value, leads = sentence.value / self.total, float(sentence.leads)
+        return {"rank": self.features["rank"], "value": value, "deciding": deciding, "leads": leads}
 
     def hide_echoes(self, connection: sqlite3.Connection) -> None:
         """Hide the sentences of a passage that a tool printed first."""
@@ -149,8 +150,7 @@ def recall_at_prompt(
     floor = load_floor()
     found_words = _find_words(connection, prompt, floor) if project_keys else []
     rows = _score_rows(found_words)
-    best = sorted(rows, key=lambda row: (-rows[row], -row))[:_LOADED]
-    loaded = reader.load_rows(connection, best, agent, exclude_session)
+    loaded = reader.load_rows(connection, _find_best(rows), agent, exclude_session)
     loaded.sort(key=lambda row: (-rows[row.number], row.at, row.number))
     is_own = {row.number: row.is_of(project_keys, owns_folder) for row in loaded}
     own = [row for row in loaded if is_own[row.number]][:_READ]
@@ -200,6 +200,14 @@ def _score_rows(found_words: "Sequence[Word]") -> dict[int, float]:
             if row < 0 or row % MAX_PASSAGES < MAX_OF_KIND:
                 rows[row] = rows.get(row, 0.0) + word.rarity
     return rows
+
+
+def _find_best(scores: dict[int, float]) -> list[int]:
+    """Return the rows with the best scores, of equal ones the last."""
+    # Numbers alone are sorted five times as fast as rows by their numbers.
+    least = sorted(scores.values(), reverse=True)[:_LOADED][-1:]
+    best = [row for row, score in scores.items() if score >= least[0]]
+    return sorted(best, key=lambda row: (-scores[row], -row))[:_LOADED]
 
 
 def _measure(
@@ -307,7 +315,7 @@ def _choose(
 def _rank_sentences(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, FoundSentence]]":
     """Yield the sentences of a candidate with their ranks; of equal ones the first of the first sorts last."""
     for sentence in one.sentences.list_found(floor.deciding):
-        yield floor.rank(one.features | one.measure(sentence)), -number, -sentence.place, sentence
+        yield floor.rank(one.measure(sentence)), -number, -sentence.place, sentence
 
 
 def _build_item(one: ConsideredRow, places: "Collection[int]") -> RecalledItem:

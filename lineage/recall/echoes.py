@@ -34,7 +34,9 @@ def find_echoes(connection: sqlite3.Connection, row: FoundRow, sentences: "Seque
     words = [_split_words(sentence) for sentence in sentences]
     # The items of a list are compared as they stand and as they are read, without the number before them.
     read = [own[1:] if own and own[0].isdigit() else own for own in words]
-    hashes = [one | other for one, other in zip(_hash_sentences(words), _hash_sentences(read), strict=True)]
+    hashes = _hash_sentences(words)
+    if read != words:
+        hashes = [one | other for one, other in zip(hashes, _hash_sentences(read), strict=True)]
     mark = mark_owner(row.project or row.token)
     keys = str([mark | run for run in {OVERLONG}.union(*hashes)])
     found = connection.execute(_SELECT_PRINTED, {"keys": keys, "artifact": row.number // MAX_PASSAGES})

@@ -161,8 +161,8 @@ def test_a_hook_waits_for_another_one_of_its_session(
     root: Path, say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", 0.2)
     assert say()
+    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", 0.2)
     (path,) = (root / ".lineage" / "recall").iterdir()
     path.write_text("")
     with path.open() as other:
