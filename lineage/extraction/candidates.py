@@ -155,7 +155,8 @@ def is_statement(one: Utterance) -> bool:
         is_open = is_open and (is_explicit(one) or not ("^look" in one.seen or _is_remark(one.seen)))
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
-        is_open = is_open and ("^moment" not in one.seen or bool(one.label))
+        is_entry = "a name before a dash" in one.seen and {"state", "explicit"}.isdisjoint(one.seen)
+        is_open = is_open and (bool(one.label) or not ("^moment" in one.seen or is_entry))
     is_plain = "leads into a list" not in one.seen and "^supposition" not in one.seen
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
 

@@ -26,6 +26,10 @@ _LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
 _LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 to 27 words", 45: "28 to 44 words"}
 
 _CODE = re.compile(r"`([^`]+)`")
+# "`rows.py` — added a test": an entry of a list of changes.
+_ENTRY = re.compile(
+    r"\W*(?:\*\*)?`?[^\s`*—:]+(?: [^\s`*—:]+){0,4}`?(?:\*\*)?(?: ?\([^)]*\))?(?:\*\*)?:?(?:\*\*)?\s*(?:—|–|--|:| - )\s"
+)
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"`[^`\n]*`|--[a-z][\w-]*+|\b(?:[\w-]++/)+[\w.-]*\w|\b\w[^\W_]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z][a-z]++[A-Z]\w*"
     r"|\b[\w-]{1,64}+\.[a-z]\w{0,3}\b|#\d+"
@@ -159,6 +163,7 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
         ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か。", "呢"))),
         ("leads into a list", text.rstrip(" *_").endswith((":", "："))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
+        ("a name before a dash", _ENTRY.match(text) is not None),
         ("an arrow", "→" in text or "->" in text),
         ("a dash", " — " in text or " - " in text),
         ("an emoji", _EMOJI.search(text) is not None),

@@ -202,6 +202,7 @@ def _after_a_question(text: str) -> list[str]:
         "Never commit your API keys to `.env` files.",
         "Next step: restart your dev server and open the page.",
         "Next steps: run the full test suite to be sure.",
+        "**`rows.py`** — Replaced `split` by `csv.reader` instead of a loop, because quoted commas broke the last row.",
         "**Root cause**: the first window\n\n**Root cause**: the second window\n\n**Root cause**: the third window",
     ],
 )
