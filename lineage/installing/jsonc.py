@@ -202,15 +202,15 @@ def remove_item(document: JsoncDocument, container: JsoncNode, index: int) -> st
     text, item = document.text, container.items[index]
     start = next((start for start, end in document.spaces if end == item.start), item.start)
     cuts = [(start, item.value.end, "")]
-    after = item.value.end
+    rest = text[item.value.end :]
     if item.comma is not None:
         cuts.append((item.comma, item.comma + 1, ""))
-        after = item.comma + 1
+        rest = text[item.value.end : item.comma] + text[item.comma + 1 :]
     elif index > 0 and (comma := container.items[index - 1].comma) is not None:
         cuts.append((comma, comma + 1, ""))
     # After a line comment its line break must stay, or the rest would become a comment.
     follows_comment = any(end == start and text.startswith("//", begin) for begin, end in document.comments)
-    if follows_comment and text[after : after + 1] not in ("\r", "\n"):
+    if follows_comment and not rest.lstrip(" \t").startswith(("\r", "\n")):
         cuts[0] = (item.start, item.value.end, "")
     return apply_edits(text, cuts)
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
@@ -129,6 +129,7 @@ def drop_unused(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(text=files())
+@example(text='{"hooks":{// note\n"SessionStart":[]/* two\nlines */,\n"Stop":[]}}')
 def test_without_a_record_the_entries_go_and_what_is_empty_then(text: str) -> None:
     left = FORMS["groups"].uninstall(installed(text)[0], FileMarks(), NAME)
     assert "claude-code" not in left
