@@ -43,7 +43,9 @@ class Browser:
         self.driver, self.url = driver, url
 
     def open(self, path: str) -> None:
+        """Show a page, as soon as all of it is there: on a busy machine the driver says so before its style is."""
         self.driver.get(self.url + path)
+        self.wait_for_script("document.readyState === 'complete'")
 
     def find_all(self, selector: str) -> list[WebElement]:
         found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
