@@ -191,6 +191,7 @@ def _save(saver: str, path: Path, program: TextIO) -> None:
 _LINES, _BOOKS, _WRITERS = 10_000, 20, 4
 
 
+@pytest.mark.leaves_findings  # a file that traded places is kept for ten seconds, and named after them
 @pytest.mark.parametrize("saver", SAVERS)
 def test_no_line_of_many_is_lost_beside_four_writers(tmp_path: Path, saver: str) -> None:
     store, each = LocalStore(tmp_path), _LINES // len(SAVERS) // _BOOKS

@@ -141,6 +141,8 @@ def parse_yaml(block: str) -> dict[str, Any]:
         root = yaml.compose(block, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError) as error:
         first = " ".join(str(error).split())[:160]
+        if "nesting depth" in first:  # newer versions of libyaml count it before its events come
+            raise FormatError("the frontmatter is nested too deeply") from error
         raise FormatError(f"the frontmatter is not valid YAML: {first}") from error
     if root is None:
         return {}
