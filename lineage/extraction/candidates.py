@@ -14,7 +14,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.features import Utterance, read_utterances
+from lineage.extraction.features import ANSWER, Utterance, read_utterances
 from lineage.extraction.forms import find_label
 from lineage.extraction.scoring import Weights, load_weights
 from lineage.extraction.sentences import split_sentences
@@ -90,7 +90,8 @@ def extract_with_tool_overlap(
     chosen = choose_utterances(kept, len(turns))
     candidates = [_build_candidate(one, score) for one, score in chosen]
     own = [
-        Statement(one.place, candidate.quote, one.role == USER)
+        # The question above an answer is the agent's.
+        Statement(one.place, candidate.quote, one.role == USER and ANSWER not in one.seen)
         for (one, _), candidate in zip(chosen, candidates, strict=True)
     ]
     # One call for all statements: tool results are long, and reading them twice would double the cost.

@@ -11,13 +11,15 @@ from itertools import pairwise
 
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
+from lineage.extraction.answers import STEERING, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
 from lineage.extraction.forms import ERRAND, find_forms, find_label, name_language
 from lineage.extraction.phrases import UNSPACED
 from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
-_UNWEIGHED = frozenset({"opener", "everywhere"})
+ANSWER = "an answer"
+_UNWEIGHED = frozenset({"opener", "everywhere", STEERING})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
@@ -106,6 +108,7 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     text = turn.text[:_MAX_READ]
     if turn.role == USER:
         text = cut_conversation(text)
+        yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
     for number, sentence in enumerate(sentences):
@@ -123,6 +126,14 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+
+
+def _read_answers(turn: Turn, place: int, text: str) -> Iterator[Utterance]:
+    """Yield the answers to questions that settle a choice: a person's decisions, in so many words."""
+    for answer in find_answers(text, MAX_SENTENCE_LENGTH):
+        seen = dict.fromkeys((ANSWER, "explicit", "decision"), answer.text)
+        names = find_names(answer.text)
+        yield Utterance(answer, turn.role, turn.id, place, "", seen, frozenset(), find_content(answer.folded), names)
 
 
 def cut_conversation(text: str) -> str:

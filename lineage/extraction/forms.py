@@ -70,6 +70,11 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
     return found
 
 
+def list_openers(language: str) -> frozenset[str]:
+    """Return the words that begin a sentence of a language and say nothing: `yes`, `ok`, `then`."""
+    return frozenset(phrase for phrase, forms in _load_tables()[language].items() if OPENER in forms)
+
+
 def find_label(folded: str) -> str:
     """Return the kind that a sentence's label names, "" for none.
 
