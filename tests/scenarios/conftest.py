@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 
 from lineage.app.agent_runs import DEPTH_VARIABLE
+from lineage.cli import hook_recall
 from tests.support.commands import LineageCommand
 from tests.support.fake_programs import FakePrograms
+from tests.support.hook_process import UNHURRIED_SECONDS
+
+
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No hook of this process runs out of time because the machine is busy. A test about the time sets its own."""
+    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", UNHURRIED_SECONDS)
 
 
 @pytest.fixture

@@ -25,9 +25,18 @@ from lineage.core.base.naming import Identity, derive_session_token
 from lineage.pipeline.ingest.worker import keep_settings
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
+from lineage.recall.at_prompt import Recall
 from lineage.telemetry import SeenSession
 from tests.support.commands import LineageCommand
-from tests.support.hook_process import NO_WORKER, build_environment, hook_command, list_spooled_paths, read_hook_log
+from tests.support.hook_process import (
+    NO_WORKER,
+    UNHURRIED_SECONDS,
+    build_environment,
+    list_spooled_paths,
+    read_hook_log,
+    unhurried_hook_command,
+    wait_until,
+)
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 PROJECT = "/home/ada/demo"
@@ -101,7 +110,7 @@ def test_a_prompt_is_told_what_memory_holds_about_it_once(root: Path, say: Say) 
 def test_a_hook_that_is_installed_without_recall_says_nothing(root: Path, choice: str, is_told: bool) -> None:
     payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s-2", "cwd": PROJECT, "prompt": ASKED}
     done = subprocess.run(
-        hook_command(root, "claude-code", choice), input=json.dumps(payload).encode(), capture_output=True, check=True,
+        unhurried_hook_command(root, choice), input=json.dumps(payload).encode(), capture_output=True, check=True,
         env=build_environment(**NO_WORKER),
     )  # fmt: skip
     assert bool(read_answer(done.stdout.decode())) == is_told
@@ -169,9 +178,43 @@ def test_a_hook_waits_for_another_one_of_its_session(
         fcntl.flock(other, fcntl.LOCK_EX)
         assert say() == ""
     assert "TimeoutError" in read_hook_log(root)
+    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", UNHURRIED_SECONDS)
+    assert say()
+
+
+def test_an_answer_that_comes_too_late_is_not_noted_as_given(
+    root: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, may_answer, answers = hook_recall.ASKERS[PROMPT], threading.Event(), list[Recall]()
+
+    def ask_late(*arguments: Any) -> Recall:
+        answer = ask(*arguments)
+        assert may_answer.wait(120)
+        answers.append(answer)
+        return answer
+
+    monkeypatch.setitem(hook_recall.ASKERS, PROMPT, ask_late)
+    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", 0.2)
+    assert say() == ""
     monkeypatch.undo()
     monkeypatch.setenv("LINEAGE_NO_WORKER", "1")
-    assert say()
+    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", UNHURRIED_SECONDS)
+    may_answer.set()
+    assert "csv.reader" in say()  # it waits for the late one, which has the file of the session
+    assert len(list_given(root)) == 1
+    wait_until(lambda: bool(answers) or "OperationalError" in read_hook_log(root), "the late answer")
+
+
+def test_an_answer_that_is_being_noted_when_the_time_is_over_is_given(tmp_path: Path) -> None:
+    question = hook_recall.Question(str(tmp_path), "claude-code", "default", "UserPromptSubmit", {"session_id": "s-2"})
+    question.deadline = 0.0
+    assert question.decide()
+    assert hook_recall._run_in_time(lambda: "csv.reader", question) == "csv.reader"
+    question.is_decided.release()
+    may_answer = threading.Event()
+    with pytest.raises(TimeoutError):
+        hook_recall._run_in_time(lambda: str(may_answer.wait(120)), question)
+    may_answer.set()
 
 
 def test_an_answer_can_t_end_its_own_block(root: Path, say: Say) -> None:
@@ -277,7 +320,8 @@ def break_index(root: Path, how: str) -> None:
 def test_an_index_that_can_t_be_read_says_nothing_and_is_logged_once(
     root: Path, say: Say, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", 0.2)
+    if how == "a disk that hangs":
+        monkeypatch.setattr(hook_recall, "BUDGET_SECONDS", 0.2)
     break_index(root, how)
     assert [say(), say(), say()] == ["", "", ""]
     (line,) = read_hook_log(root).splitlines()
@@ -476,7 +520,7 @@ def test_hooks_of_two_sessions_at_once_give_each_item_once_a_session(root: Path)
     def run(session: str) -> None:
         payload = {"hook_event_name": "UserPromptSubmit", "session_id": session, "cwd": PROJECT, "prompt": ASKED}
         done = subprocess.run(
-            hook_command(root), input=json.dumps(payload).encode(), capture_output=True, check=True,
+            unhurried_hook_command(root), input=json.dumps(payload).encode(), capture_output=True, check=True,
             env=build_environment(**NO_WORKER),
         )  # fmt: skip
         told.append((session, "csv.reader, which" in read_answer(done.stdout.decode())))

@@ -23,10 +23,24 @@ from tests.support.workspace import open_test_workspace
 
 LATER = "2099-01-01T00:00:00.000Z"
 NO_WORKER = {"LINEAGE_NO_WORKER": "1"}
+UNHURRIED_SECONDS = 30.0
+"""Time for an answer of recall where a test isn't about the time: a machine may be busy."""
+
+_UNHURRIED = f"""
+from lineage.__main__ import main
+from lineage.cli import hook_recall
+hook_recall.BUDGET_SECONDS = {UNHURRIED_SECONDS}
+main()
+"""
 
 
 def hook_command(root: Path, harness: str = "claude-code", *more: str) -> list[str]:
     return [sys.executable, "-m", "lineage", "hook", harness, "--workspace", str(root), *more]
+
+
+def unhurried_hook_command(root: Path, *more: str) -> list[str]:
+    """Claude Code's hook that may take longer to answer than a person waits."""
+    return [sys.executable, "-c", _UNHURRIED, *hook_command(root, "claude-code", *more)[3:]]
 
 
 def build_environment(**more: str) -> dict[str, str]:
