@@ -30,6 +30,11 @@ _SELECT_ARTIFACTS = f"""
     where a.source_kind != 'manifest' and {filter_sql.build_artifact_condition(Filters())}
 """
 _SELECT_ONE_ARTIFACT = f"{_SELECT_ARTIFACTS} and a.source_path = :path"
+_SELECT_ARTIFACTS_OF_SESSIONS = f"""
+    select a.session_token, a.source_path, a.source_sha256 from artifacts a
+    where a.session_token in (select value from json_each(:tokens)) and a.source_kind != 'manifest'
+      and {filter_sql.build_artifact_condition(Filters())}
+"""
 _SELECT_VISIBLE_ENTRIES = f"""
     select e.path, e.place, s.title, s.sentence, s.body from book_entries e join search s on s.rowid = -e.id
     where e.shelf != 'pending' and e.hidden = 0 and {filter_sql.build_entry_condition(Filters())}
@@ -47,10 +52,11 @@ _SELECT_PASSAGE_ROWS = f"""
     select s.rowid, a.source_path, a.source_kind, s.turns, s.body
     from search s join artifacts a on a.id = s.rowid / {MAX_PASSAGES} where s.rowid in ({{}})
 """
+# The lengths of the rows are a small table: their texts would be read from the disk, or once for each artifact.
 _COUNT_EMBEDDABLE = f"""
-    select (select count(*) from artifacts a
-            join search s on s.rowid between a.id * {MAX_PASSAGES} and a.id * {MAX_PASSAGES} + {MAX_OF_KIND - 1}
-            where a.source_kind != 'manifest' and {filter_sql.build_artifact_condition(Filters())})
+    select (select count(*) from search_docsize s join artifacts a on a.id = s.id / {MAX_PASSAGES}
+            where s.id > 0 and s.id % {MAX_PASSAGES} < {MAX_OF_KIND} and a.source_kind != 'manifest'
+              and {filter_sql.build_artifact_condition(Filters())})
          + (select count(*) from book_entries e
             where e.shelf != 'pending' and e.hidden = 0 and {filter_sql.build_entry_condition(Filters())})
 """
@@ -97,6 +103,23 @@ def load_source_versions(index: Index) -> dict[str, str]:
         artifacts = {path: _artifact_version(sha256) for path, sha256 in engine.read_artifact_hashes()}
         books = groupby(engine.read_entries(), key=lambda row: row.path)
         return artifacts | {path: _book_version(rows) for path, rows in books}
+
+
+def load_hit_sources(index: Index, hits: Sequence[Hit], *, by_passage: bool) -> dict[str, list[VectorSource]]:
+    """Return the files that the vectors of each hit come from, by its path: all of its session's, or its passage's."""
+    tokens = {hit.session_token for hit in hits if hit.entry is None and hit.session_token}
+    with index.open_vector_search() as engine:
+        of_sessions: dict[str, list[VectorSource]] = {}
+        for token, path, sha256 in engine.read_session_hashes(sorted(tokens)) if tokens else ():
+            of_sessions.setdefault(token, []).append(VectorSource(path, _artifact_version(sha256)))
+        of_books = {
+            path: [VectorSource(path, _book_version(engine.read_entries(path)))]
+            for path in sorted({hit.path for hit in hits if hit.entry is not None})
+        }
+    found = {hit.path: of_sessions.get(hit.session_token or "", []) for hit in hits if hit.entry is None}
+    if by_passage:
+        found = {path: [source for source in sources if source.path == path] for path, sources in found.items()}
+    return found | of_books
 
 
 def count_embeddable(index: Index) -> int:
@@ -151,6 +174,10 @@ class EmbeddableTexts(Protocol):
         """Return path and hash of all visible artifacts, or of one."""
         return self._read(_SELECT_ONE_ARTIFACT if path else _SELECT_ARTIFACTS, path)
 
+    def read_session_hashes(self, tokens: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+        """Return token, path and hash of the visible artifacts of these sessions."""
+        return self._read(_SELECT_ARTIFACTS_OF_SESSIONS, None, tokens)
+
     def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
         """Return the visible entries of all books' files, or of one."""
         return (EmbeddableRow(*row) for row in self._read(_SELECT_ENTRIES_OF_FILE if path else _SELECT_ENTRIES, path))
@@ -169,15 +196,16 @@ class EmbeddableTexts(Protocol):
         """Return the number of visible passages of speech, and of visible entries."""
         return int(next(iter(self._read(_COUNT_EMBEDDABLE, None)))[0])
 
-    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
+    def _read(self, statement: str, path: str | None, tokens: Sequence[str] = ()) -> Iterable[Any]:
         """Return the rows of a statement in SQLite's words."""
 
 
 class SqliteVectorSearch(SqliteTextSearch, EmbeddableTexts):
     """Implement `vectors.EmbeddedTexts` on SQLite's rows."""
 
-    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
-        return self.connection.execute(statement, {**PUBLIC_VALUES, "path": path})
+    def _read(self, statement: str, path: str | None, tokens: Sequence[str] = ()) -> Iterable[Any]:
+        values = {**PUBLIC_VALUES, "path": path, "tokens": json.dumps(list(tokens))}
+        return self.connection.execute(statement, values)
 
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterator[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`."""

@@ -84,10 +84,11 @@ class VectorFile(Vectors):
             incomplete = {path: "" for (path,) in connection.execute("select distinct path from passages")}
             return incomplete | dict(connection.execute("select path, version from sources"))
 
-    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
-        wanted = set(paths)
-        sql = "select path from sources where path in (select value from json_each(?))"
-        return wanted.difference(path for (path,) in self._query(sql, (json.dumps(sorted(wanted)),)))
+    def find_incomplete(self, sources: Iterable[VectorSource]) -> set[VectorSource]:
+        wanted = set(sources)
+        sql = "select path, version from sources where path in (select value from json_each(?))"
+        found = self._query(sql, (json.dumps(sorted({source.path for source in wanted})),))
+        return wanted.difference(VectorSource(*row) for row in found)
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         return dict(self._query("select place, hash from passages where path = ?", (path,)))

@@ -96,8 +96,8 @@ class Vectors(Protocol):
         Waits for a `store` in progress: after deleting rows, the caller sees every vector made from them.
         """
 
-    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
-        """Return those of the files that have no vectors, or not all of them."""
+    def find_incomplete(self, sources: Iterable[VectorSource]) -> set[VectorSource]:
+        """Return those of the files that have no vectors of this version, or not all of them."""
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         """Return the places in a file that have vectors, each with the hash of its text."""
@@ -143,6 +143,9 @@ class EmbeddedTexts(TextSearchEngine, Protocol):
 
     def read_artifact_hashes(self, path: str | None = None) -> Iterable[tuple[str, str]]:
         """Return path and hash of all artifacts, or of one."""
+
+    def read_session_hashes(self, tokens: Sequence[str]) -> Iterable[tuple[str, str, str]]:
+        """Return token, path and hash of the artifacts of these sessions."""
 
     def read_entries(self, path: str | None = None) -> Iterable[EmbeddableRow]:
         """Return the entries of all books' files, or of one, by path and place."""

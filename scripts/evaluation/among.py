@@ -19,7 +19,7 @@ from benchmarks.rows import batches, talk
 
 from evaluation.material import Material, Question
 from evaluation.measures import Measures, judge, measure, p95
-from evaluation.rankers import MOST, Lineage, Text, captured, first_sessions, read_texts, unpruned
+from evaluation.rankers import MOST, Lineage, Text, Words, captured, first_sessions, read_texts, unpruned
 from lineage.core.search import passages
 from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.passages import Passage
@@ -57,7 +57,7 @@ class Bare:
         return first_sessions(row[0] for row in rows)
 
 
-Asked = Lineage | Bare
+Asked = Words | Lineage | Bare
 
 
 def lines(material: Material, count: int, folder: Path | None) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _asked(place: Path, material: Material, count: int, folder: Path | None) -> 
     """As it is, unpruned and the bare query, over the set's sessions and so many other passages."""
     with captured(place, material) as ws, closing(_connection(ws)) as connection:
         _widen(ws, _of_folder(folder) if folder else _drawn(read_texts(ws)), count)
-        yield Lineage(ws), unpruned(ws), Bare(connection)
+        yield Words(ws), unpruned(ws), Bare(connection)
 
 
 def _connection(ws: Workspace) -> sqlite3.Connection:

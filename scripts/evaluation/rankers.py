@@ -33,6 +33,7 @@ from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.search.search import LEXICAL, search
 from lineage.workspace.workspace import Workspace
 
 MOST = 10
@@ -56,11 +57,24 @@ class Ranker(Protocol):
     def __call__(self, question: str, group: str | None) -> list[str]: ...
 
 
-class Lineage:
-    """`lineage search`: each session was captured as at its end, those that are to be gone were removed. Without a
-    group every session is searched."""
+class Words:
+    """`lineage search` by words: each session was captured as at its end, those that are to be gone were removed.
+    Without a group every session is searched."""
 
-    def __init__(self, ws: Workspace, name: str = "`lineage search`", ranking: Ranking = DEFAULT_RANKING) -> None:
+    name = "`lineage search`"
+
+    def __init__(self, ws: Workspace) -> None:
+        self._ws = ws
+
+    def __call__(self, question: str, group: str | None) -> list[str]:
+        hits = search(self._ws, question, group, 2 * MOST, mode=LEXICAL).hits
+        return first_sessions(hit.session_id for hit in hits)
+
+
+class Lineage:
+    """The index alone, with another choice of rows."""
+
+    def __init__(self, ws: Workspace, name: str, ranking: Ranking) -> None:
         self.name = name
         self._ws, self._ranking = ws, ranking
 
@@ -124,7 +138,7 @@ def lineages(ws: Workspace, passages: int) -> Sequence[Ranker]:
     scaled = replace(
         DEFAULT_RANKING, budget=round(DEFAULT_RANKING.budget * share), common=round(DEFAULT_RANKING.common * share)
     )
-    return Lineage(ws), unpruned(ws), Lineage(ws, f"`lineage search`, pruned as over {_MANY:,} passages", scaled)
+    return Words(ws), unpruned(ws), Lineage(ws, f"`lineage search`, pruned as over {_MANY:,} passages", scaled)
 
 
 def unpruned(ws: Workspace) -> Lineage:

@@ -64,9 +64,10 @@ def test_what_is_needed_is_installed_here(vectors: Vectors) -> None:
 
 
 def test_a_file_is_incomplete_until_all_of_it_has_vectors(vectors: Vectors) -> None:
-    assert vectors.find_incomplete([ONE.path, TWO.path]) == {ONE.path, TWO.path}
+    assert vectors.find_incomplete([ONE, TWO]) == {ONE, TWO}
     store(vectors, placed(ONE, 0, 1, 0, 0), placed(TWO, 0, 0, 0, 1), settled=(TWO,))
-    assert vectors.find_incomplete([ONE.path, TWO.path, "memory/%25'.md"]) == {ONE.path, "memory/%25'.md"}
+    odd, changed = VectorSource("memory/%25'.md", "1"), TWO._replace(version="another")
+    assert vectors.find_incomplete([ONE, TWO, odd, changed]) == {ONE, odd, changed}
     assert vectors.find_incomplete([]) == set()
 
 

@@ -350,6 +350,26 @@ def test_while_vectors_are_young_what_words_find_first_stays_on_top(
         assert search(ws, asked, "default", 10).notes == ()
 
 
+def test_what_is_written_or_said_after_all_was_embedded_is_missing_until_it_is(ws: Workspace) -> None:
+    """Fails if the vectors of an older version of a book, or of a session's earlier capture, count for the new one."""
+    assert search(ws, "pier", "default", 5).notes == ()
+    write_entry(ws, "project/harbour", "decision", "The vessel stays at the first pier.")
+    embed_pending(ws)
+    for number in range(6):
+        write_entry(ws, "project/harbour", "decision", f"Sails are stored in shed {number}.")
+    for asked in ("sails shed", "pier"):
+        assert "run `lineage embed`" in search(ws, asked, "default", 5).notes[0]
+        assert "run `lineage embed`" in search(ws, asked, "default", 5, mode=SEMANTIC).notes[0]
+    embed_pending(ws)
+    longer = [*HARBOUR, *make_turns("And the dinghy?", "In the boathouse, on a rack.", start="2026-11-20T11:00")]
+    end_session(ws, "s-harbour", transcript=longer, project="/home/ada/harbour")
+    found = search(ws, "dinghy rack boathouse", "default", 5)
+    assert sessions(found)[0] == "s-harbour"
+    assert "run `lineage embed`" in found.notes[0]
+    embed_pending(ws)
+    assert search(ws, "dinghy rack boathouse", "default", 5).notes == ()
+
+
 @pytest.mark.parametrize("mode", [None, SEMANTIC, HYBRID])
 def test_where_the_model_fails_the_words_find(ws: Workspace, served: EmbeddingServer, mode: str | None) -> None:
     served.response = lambda: (503, b"", {})

@@ -145,10 +145,11 @@ class PgVectors(Vectors):
             # A version of the second half replaces the "" of the first.
             return dict(self._execute(_SELECT_SOURCES)) if self.exists else {}
 
-    def find_incomplete(self, paths: Iterable[str]) -> set[str]:
-        wanted = set(paths)
-        rows = self._query("select path from {at}.sources where path = any(%s::text[])", (sorted(wanted),))
-        return wanted.difference(path for (path,) in rows)
+    def find_incomplete(self, sources: Iterable[VectorSource]) -> set[VectorSource]:
+        wanted = set(sources)
+        sql = "select path, version from {at}.sources where path = any(%s::text[])"
+        found = self._query(sql, (sorted({source.path for source in wanted}),))
+        return wanted.difference(VectorSource(*row) for row in found)
 
     def load_passage_hashes(self, path: str) -> dict[int, bytes]:
         return dict(self._query("select place, hash from {at}.passages where path = %s", (path,)))

@@ -52,6 +52,7 @@ class PostgresVectorSearch(PostgresTextSearch, vector_search.EmbeddableTexts):
         statement = to_postgres_sql(statement).replace("{near}", neighbors_sql)
         return [RankedRow(*row) for row in self.database.execute(statement, values)]
 
-    def _read(self, statement: str, path: str | None) -> Iterable[Any]:
-        statement = re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement))
-        return self.database.execute(statement, {**vector_search.PUBLIC_VALUES, "path": path})
+    def _read(self, statement: str, path: str | None, tokens: Sequence[str] = ()) -> Iterable[Any]:
+        statement = re.sub(r"\bs\.rowid\b", "s.id", to_postgres_sql(statement)).replace("search_docsize", "search")
+        values = {**vector_search.PUBLIC_VALUES, "path": path, "tokens": list(tokens)}
+        return self.database.execute(statement, values)

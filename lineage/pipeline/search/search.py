@@ -90,11 +90,15 @@ def _find(
         hits = ws.index.search(query, agent_id, limit=limit, by_passage=by_passage)
         return SearchResult(hits, LEXICAL, (f"found by words alone: {reason}",))
     if mode == SEMANTIC:
-        return SearchResult(near[:limit], SEMANTIC)
+        return SearchResult(near[:limit], SEMANTIC, _describe_coverage(ws))
     words = ws.index.search(query, agent_id, limit=depth, by_passage=by_passage)
-    incomplete = ws.vectors.find_incomplete(hit.path for hit in words) if ws.vectors else set()
-    hits = _fuse(words, near, incomplete, by_passage=by_passage, words_first=names_identifiers(text))[:limit]
-    return SearchResult(hits, HYBRID, _describe_coverage(ws) if incomplete else ())
+    incomplete = _find_incomplete(ws, words, by_passage=by_passage)
+    notes = _describe_coverage(ws, incomplete)
+    if notes:
+        alone = ws.index.search(query, agent_id, limit=limit, by_passage=by_passage)
+        words = _put_first(words, alone[:1], by_passage=by_passage)
+    hits = _fuse(words, near, incomplete, bool(notes), by_passage=by_passage, words_first=names_identifiers(text))
+    return SearchResult(hits[:limit], HYBRID, notes)
 
 
 def _find_project(ws: Workspace, query: Query, path: str | None) -> Query:
@@ -153,10 +157,32 @@ def _embed_query(ws: Workspace, text: str) -> tuple[Vectors, bytes]:
     return vectors, query_vector
 
 
-def _describe_coverage(ws: Workspace) -> tuple[str, ...]:
+def _find_incomplete(ws: Workspace, hits: Sequence[Hit], *, by_passage: bool) -> set[str]:
+    """Return the paths of the hits that have no vectors of their present text, or not all of them."""
+    sources = vector_search.load_hit_sources(ws.index, hits, by_passage=by_passage)
+    wanted = {source for of_hit in sources.values() for source in of_hit}
+    without = ws.vectors.find_incomplete(wanted) if ws.vectors else wanted
+    return {path for path, of_hit in sources.items() if without.intersection(of_hit)}
+
+
+def _put_first(words: Sequence[Hit], first: Sequence[Hit], *, by_passage: bool) -> list[Hit]:
+    """Return a longer ranking that begins as the shorter one: more rows of a session may change its place."""
+
+    def identify(hit: Hit) -> object:
+        return (hit.entry.path, hit.entry.place) if hit.entry else hit.rows[:1] if by_passage else hit.session_token
+
+    of_first = set(map(identify, first))
+    same = [hit for hit in words if identify(hit) in of_first] or first
+    return [*same, *(hit for hit in words if identify(hit) not in of_first)]
+
+
+def _describe_coverage(ws: Workspace, incomplete: Set[str] = frozenset()) -> tuple[str, ...]:
+    """Return a note for how many passages there are vectors, none where all have them."""
     embedded = ws.vectors.count_passages() if ws.vectors else 0
     total = vector_search.count_embeddable(ws.index)
-    return (f"vectors for {embedded:,} of {total:,} passages; {_EMBED}",) if embedded < total else ()
+    if embedded < total:
+        return (f"vectors for {embedded:,} of {total:,} passages; {_EMBED}",)
+    return (f"not all of these have vectors of what they say today; {_EMBED}",) if incomplete else ()
 
 
 def fuse_rankings(rankings: Sequence[Mapping[Key, int]], smoothing: int = SMOOTHING) -> list[tuple[Key, float]]:
@@ -175,11 +201,14 @@ def fuse_rankings(rankings: Sequence[Mapping[Key, int]], smoothing: int = SMOOTH
     return sorted(scores.items(), key=lambda item: -item[1])
 
 
-def fuse_with_missing(words: Sequence[Key], near: Sequence[Key], missing: Set[Key]) -> list[tuple[Key, float]]:
+def fuse_with_missing(
+    words: Sequence[Key], near: Sequence[Key], missing: Set[Key], *, is_young: bool = False
+) -> list[tuple[Key, float]]:
     """Return the fusion of a ranking by words and one by meaning, in which `missing` keys have no vectors, or not all.
 
     Such a key counts its place among the words for both rankings, unless meaning places it better. While keys are
-    missing, the first of the words comes third at the lowest: those that count twice must not crowd it out.
+    missing, or vectors of others (`is_young`), the first of the words comes third at the lowest: neither those that
+    count twice nor those that move up in place of what has no vector yet must crowd it out.
 
     >>> [key for key, _ in fuse_with_missing(["young", "b"], ["b", "c"], {"young"})]
     ['young', 'b', 'c']
@@ -188,8 +217,8 @@ def fuse_with_missing(words: Sequence[Key], near: Sequence[Key], missing: Set[Ke
     missing = missing & by_words.keys()
     for key in missing:
         by_meaning[key] = min(by_words[key], by_meaning.get(key, by_words[key]))
-    fused = fuse_rankings([by_words, by_meaning])
-    first = next((place for place, (key, _) in enumerate(fused, 1) if missing and key == words[0]), 0)
+    fused, is_held = fuse_rankings([by_words, by_meaning]), bool(words) and (is_young or bool(missing))
+    first = next((place for place, (key, _) in enumerate(fused, 1) if is_held and key == words[0]), 0)
     if first > _LOWEST_PLACE:
         key, _ = fused.pop(first - 1)
         fused.insert(_LOWEST_PLACE - 1, (key, fused[_LOWEST_PLACE - 2][1]))
@@ -212,7 +241,13 @@ def names_identifiers(text: str) -> bool:
 
 
 def _fuse(
-    words: Sequence[Hit], near: Sequence[Hit], incomplete: Set[str], *, by_passage: bool, words_first: bool
+    words: Sequence[Hit],
+    near: Sequence[Hit],
+    incomplete: Set[str],
+    is_young: bool,
+    *,
+    by_passage: bool,
+    words_first: bool,
 ) -> list[Hit]:
     word_keys, near_keys = (_list_keys(hits, by_passage=by_passage) for hits in (words, near))
     # The words come last: their hit of the same passage has the matches marked.
@@ -222,7 +257,7 @@ def _fuse(
     rows: dict[object, list[tuple[int, ...]]] = {}
     for key, hit in (*zip(word_keys, words, strict=True), *zip(near_keys, near, strict=True)):
         rows.setdefault(key, []).append(hit.rows)
-    fused = fuse_with_missing(word_keys, near_keys, missing)
+    fused = fuse_with_missing(word_keys, near_keys, missing, is_young=is_young)
     if words_first:
         of_words = number_places(word_keys)
         fused.sort(key=lambda item: of_words.get(item[0], len(of_words) + 1))

@@ -10,6 +10,7 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.index import Hit
 from lineage.pipeline.search import search
 from lineage.pipeline.search.search import SMOOTHING, fuse_with_missing, number_places
 
@@ -84,6 +85,16 @@ def test_what_words_put_first_is_among_three_whatever_has_vectors(
         assert order.index(words[0]) < 3
 
 
+@given(WORDS_AND_MEANING)
+def test_what_words_put_first_is_among_three_while_vectors_of_others_are_missing(
+    given: tuple[Sequence[int], Sequence[int], set[int]],
+) -> None:
+    words, near, _ = given
+    order = [key for key, _ in fuse_with_missing(words, near, set(), is_young=True)]
+    assert order.index(words[0]) < 3
+    assert sorted(order) == sorted({*words, *near})
+
+
 @given(st.permutations(range(30)), st.permutations(range(30)))
 def test_without_any_vector_the_words_rank_alone_and_with_all_nothing_is_missing(
     words: Sequence[int], near: Sequence[int]
@@ -97,3 +108,14 @@ def test_scores_fall_also_where_vectors_are_missing(given: tuple[Sequence[int], 
     words, near, embedded = given
     scores = [score for _, score in fuse_with_missing(words, [k for k in near if k in embedded], {*words} - embedded)]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_a_longer_ranking_begins_as_the_shorter_one() -> None:
+    def make_hit(token: str, row: int) -> Hit:
+        return Hit("s", token, "a", "transcript", f"{token}.md", 1.0, "", None, None, None, None, None, rows=(row,))
+
+    one, two, three = make_hit("one", 1), make_hit("two", 2), make_hit("two", 3)
+    assert search._put_first([one, two], [make_hit("two", 9)], by_passage=False) == [two, one]
+    assert search._put_first([one, two, three], [three], by_passage=True) == [three, one, two]
+    assert search._put_first([one], [two], by_passage=False) == [two, one]
+    assert search._put_first([one, two], [], by_passage=False) == [one, two]
