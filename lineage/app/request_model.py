@@ -115,5 +115,7 @@ def _describe_problem(model: type[RequestModel], problem: ErrorDetails) -> Inval
     hint = field.description if field and field.description else "what it takes is told with its description"
     if problem["type"] == "missing":
         return InvalidInput(f"{where} is missing", hint=hint)
+    if problem["type"] == "string_pattern_mismatch":
+        return InvalidInput(f"{where} has another form", hint=hint)
     said = problem["msg"][:1].lower() + problem["msg"][1:]
     return InvalidInput(f"{where}: {said}" if where else said, hint=hint)

@@ -14,6 +14,7 @@ from lineage.web.links import Links
 _BAR_STEP, _BAR_WIDTH, _MAX_BAR_HEIGHT, _MIN_BAR_HEIGHT = 20, 14, 56, 3
 _COLUMN_WIDTH, _NODE_WIDTH, _ROW_HEIGHT, _NODE_HEIGHT, _MARGIN = 264, 216, 58, 44, 8
 _MAX_PARTS = 12
+LAST_DAYS = "the last 30 days"
 _ANCESTOR_TIES = ("forked from", "started by")
 
 
@@ -75,17 +76,28 @@ def clip(text: str, max_length: int) -> str:
     return text if len(text) <= max_length else text[: max_length - 2].rstrip() + " …"
 
 
-def build_activity(days: Sequence[tuple[str, int]], find_day: Callable[[str], str]) -> Activity:
+def build_activity(
+    days: Sequence[tuple[str, int]], find_day: Callable[[str], str], period: str = LAST_DAYS
+) -> Activity:
     """Return a bar a day, the tallest for the busiest day; each leads to its sessions, where `find_day` says."""
     max_count = max((count for _, count in days), default=0)
     total = sum(count for _, count in days)
     bars = tuple(_build_bar(place, date, count, max_count, find_day) for place, (date, count) in enumerate(days))
-    description = f"{pluralize(total, 'session')} in the last 30 days"
+    description = f"{pluralize(total, 'session')} in {period}"
     if max_count > 1:
         description += f", most on {format_day(max(days, key=lambda item: item[1])[0])}: {max_count}"
     width = _BAR_STEP * len(days) - (_BAR_STEP - _BAR_WIDTH)
     first, last = (days[0][0], days[-1][0]) if days else ("", "")
     return Activity(width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, first, last)
+
+
+def describe_period(last_day: str, now: str) -> str:
+    """Return how to call the 30 days that end with a day.
+
+    >>> describe_period("2026-02-12", "2026-11-24T09:00:00.000Z")
+    'the 30 days to 12 February 2026'
+    """
+    return LAST_DAYS if last_day == now[:10] else f"the 30 days to {format_day(last_day).partition(', ')[2]}"
 
 
 def _build_bar(index: int, date: str, count: int, max_count: int, find_day: Callable[[str], str]) -> Bar:

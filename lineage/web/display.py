@@ -11,6 +11,10 @@ from lineage.core.books.entry import Entry
 _LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
 _TITLE = re.compile(r"^# .*\n", re.MULTILINE)
 _CALLOUT = re.compile(r"^(> )*> \[!\w+\].*\n", re.MULTILINE)
+_BLANK_END = re.compile(r"(?:⟦U\+(?:0020|0009)⟧)+$", re.MULTILINE)
+_QUOTED_HEADING = re.compile(r"^((?:> )+)\\(#{1,6} )", re.MULTILINE)
+_MARKUP = re.compile(r"(?<!\S)(?:#{1,6}|>+|```\w*|-{3,}|\[!\w+\]|\^t-[0-9a-f]{10})(?!\S)|`|\*\*|\\(?=[^\w\s])")
+_SPACES = re.compile(r" {2,}")
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 _SHORT = 600
 
@@ -81,8 +85,21 @@ def find_source(entry: Entry) -> tuple[str, str]:
 
 
 def cut_summary(body: str) -> str:
-    """Return a summary's markdown without its line of links, its title and the marks of callouts."""
-    return _CALLOUT.sub("", _TITLE.sub("", body.partition("\n")[2], count=1))
+    """Return a summary's markdown without its line of links, its title and the marks of callouts.
+
+    Headings that somebody wrote are headings again: a page shows them, and its outline goes without.
+    """
+    text = _CALLOUT.sub("", _TITLE.sub("", body.partition("\n")[2], count=1))
+    return _QUOTED_HEADING.sub(r"\1\2", _BLANK_END.sub("", text))
+
+
+def strip_markup(text: str) -> str:
+    """Return words of a document, on one line, without the marks of markdown around them.
+
+    >>> strip_markup("- `uv run` ## Decisions - **Use** uv, not C#")
+    '- uv run Decisions - Use uv, not C#'
+    """
+    return _SPACES.sub(" ", _MARKUP.sub("", text))
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -212,8 +212,8 @@ def test_a_session_shows_what_it_learned_and_was_given(client: WebClient, root: 
     }
     log.write_text(json.dumps(given) + "\n")
     text = page(client, "/sessions/taught")
-    assert "Always use pathlib" in text.partition("Learned here")[2].partition("Conversation")[0]
-    told = text.partition("Given to it")[2].partition("</section>")[0]
+    assert "Always use pathlib" in text.partition("Learned here <")[2].partition("Conversation <")[0]
+    told = text.partition("Given to it <")[2].partition("</section>")[0]
     assert f"/entries/{learned['id']}" in told
     assert "used" in told
     for use, count in (("used", 1), ("told, not used", 0)):
@@ -291,6 +291,26 @@ def test_what_is_not_there_says_so_in_words(client: WebClient) -> None:
         assert answer.headers["content-type"].startswith("text/html")
         assert "<h1>" in answer.text
     assert client.request("PUT", "/memory").status in (403, 405)
+
+
+def test_old_sessions_have_their_activity_and_projects(tmp_path: Path) -> None:
+    def fill(ws: Workspace) -> None:
+        for number, project in enumerate(("/home/ada/reader", "/home/ada/shop", "/home/ada/shop")):
+            turns = make_turns(f"Mend part {number}.", start=f"2026-02-1{number}T10:00")
+            end_session(ws, f"s-{number}", transcript=turns, project=project, ended_at=f"2026-02-1{number}T11:00:00Z")
+
+    run_in_workspace(tmp_path, fill, create=True, writes=True)
+    with serve_workspace(tmp_path) as client:
+        text = page(client, "/")
+        assert "3 sessions in the 30 days to 12 February 2026" in text
+        assert len(re.findall(r'href="/\?since=2026-02-1\d&amp;until=2026-02-1\d" aria-label', text)) == 3
+        assert '>shop</a> <span class="count">2</span>' in text
+        assert "2026-02-10" in page(client, "/?until=2026-02-10")
+
+
+def test_what_a_form_can_not_read_leads_back(client: WebClient) -> None:
+    answer = client.get("/?since=yesterday")
+    assert (answer.status, "pattern" in answer.text, 'href="/"' in answer.text) == (400, False, True)
 
 
 def test_an_empty_workspace_says_how_sessions_come(tmp_path: Path) -> None:

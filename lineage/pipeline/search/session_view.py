@@ -150,15 +150,27 @@ def count_daily_captures(ws: Workspace, agent_id: str | None) -> list[tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class RecentSessions:
-    """How many sessions had their newest capture on each of the last 30 UTC days, oldest first, and in each project."""
+    """How many sessions had their newest capture on each of 30 UTC days, oldest first, and in each project."""
 
     days: tuple[tuple[str, int], ...]
     projects: dict[str, int]
 
 
-def count_recent_sessions(ws: Workspace, agent_id: str | None, wanted: SessionFilter) -> RecentSessions:
-    """Return the activity of the last 30 days, of the sessions asked for; a shorter period of the filter holds."""
-    dates = [to_date(shift_time(ws.now, days=-back)) for back in range(WINDOW_DAYS - 1, -1, -1)]
+def list_recent_days(now: str, newest: str = "") -> list[str]:
+    """Return the last 30 UTC days, oldest first; those up to the newest session's if it is older than all of them.
+
+    >>> list_recent_days("2026-11-24T09:00:00.000Z", "2026-02-12")[-1]
+    '2026-02-12'
+    """
+    end = newest if newest and newest[:10] < to_date(shift_time(now, days=1 - WINDOW_DAYS)) else now
+    return [to_date(shift_time(f"{end[:10]}T00:00:00.000Z", days=-back)) for back in range(WINDOW_DAYS - 1, -1, -1)]
+
+
+def count_recent_sessions(
+    ws: Workspace, agent_id: str | None, wanted: SessionFilter, newest: str = ""
+) -> RecentSessions:
+    """Return the activity of `list_recent_days`, of the sessions asked for; a shorter period of the filter holds."""
+    dates = list_recent_days(ws.now, newest)
     recent = replace(wanted, since=max(wanted.since, dates[0]))
     days, projects = Counter[str](), Counter[str]()
     for day, project, count in ws.index.count_sessions(agent_id, recent):

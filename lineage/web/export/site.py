@@ -14,15 +14,13 @@ from typing import Any
 
 from lineage.core.base.naming import COMPACTION, SUMMARY
 from lineage.core.base.progress import Progress
-from lineage.core.base.times import shift_time, to_date
-from lineage.core.capture.ledger import WINDOW_DAYS
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.errors import FormatError
 from lineage.index import SessionRow
 from lineage.pipeline.memory.entry_writer import parse_quote
 from lineage.pipeline.memory.explain_entry import trace_among
 from lineage.pipeline.search.export_selection import ExportSelection, group_by_book, group_by_session
-from lineage.pipeline.search.session_view import TurnPage, load_turns
+from lineage.pipeline.search.session_view import TurnPage, list_recent_days, load_turns
 from lineage.projection.conversation_md import render_conversation
 from lineage.web import charts, display
 from lineage.web.export.links import INDEX, MEMORY, ExportLinks, SitePlan, build_path, name_projects
@@ -179,10 +177,11 @@ class _Site:
         newest = sorted(self._top, key=lambda row: row.membership_ts, reverse=True)
         links = ExportLinks(self._plan)
         counts = Counter(row.membership_ts[:10] for row in newest)
-        window = [to_date(shift_time(self._selection.as_of, days=-back)) for back in range(WINDOW_DAYS - 1, -1, -1)]
+        window = list_recent_days(self._selection.as_of, newest[0].membership_ts if newest else "")
         activity = charts.build_activity(
-            [(day, counts[day]) for day in window], lambda day: links.home(since=day, until=day)
-        )
+            [(day, counts[day]) for day in window], lambda day: links.home(since=day, until=day),
+            charts.describe_period(window[-1], self._selection.as_of),
+        )  # fmt: skip
         by_label = Counter(self._labels[row.project] for row in newest if row.project in self._labels)
         paths = {label: path for path, label in self._labels.items()}
         busiest = sorted(by_label.items(), key=lambda one: (-one[1], one[0]))

@@ -35,10 +35,11 @@ class ShownText(NamedTuple):
 
 
 class ShownTurn(NamedTuple):
-    """A turn and its texts in their order."""
+    """A turn, its texts in their order, and the results of its call."""
 
     turn: Turn
     texts: tuple[ShownText, ...]
+    results: "tuple[ShownTurn, ...]" = ()
 
 
 class RequestLink(NamedTuple):
@@ -81,16 +82,31 @@ def show_turns(turns: Sequence[Turn]) -> list[ShownTurn]:
     sources = [_list_sources(turn) for turn in turns]
     most = _find_most([measure(one.text) + measure(one.old) for some in sources for one in some])
     shown = [ShownTurn(turn, _show(some, most)) for turn, some in zip(turns, sources, strict=True)]
-    if sum(_measure_html(text.html) for turn in shown for text in turn.texts) <= _MAX_RENDERED_BYTES:
-        return shown
-    # the spans of colours may take ten times the code
+    if sum(_measure_html(text.html) for turn in shown for text in turn.texts) > _MAX_RENDERED_BYTES:
+        # the spans of colours may take ten times the code
+        plain = (_show(list(map(_make_plain, some)), most) for some in sources)
+        shown = [ShownTurn(turn, texts) for turn, texts in zip(turns, plain, strict=True)]
+    return nest_results(shown)
+
+
+def nest_results(shown: Sequence[ShownTurn]) -> list[ShownTurn]:
+    """Return the turns with each result below its call, if that is among them: the two are read together."""
+    calls = {one.turn.number for one in shown if one.turn.number and one.turn.role == ASSISTANT}
+    results: dict[int, list[ShownTurn]] = {}
+    for one in shown:
+        if one.turn.call in calls:
+            results.setdefault(one.turn.call, []).append(one)
     return [
-        ShownTurn(turn, _show(list(map(_make_plain, some)), most)) for turn, some in zip(turns, sources, strict=True)
+        one._replace(results=tuple(results.get(one.turn.number, ()))) for one in shown if one.turn.call not in calls
     ]
 
 
-def show_whole(turns: Sequence[Turn]) -> Iterator[ShownTurn]:
-    """Yield turns as a page without bounds shows them: nothing is cut."""
+def show_whole(turns: Sequence[Turn]) -> list[ShownTurn]:
+    """Return turns as a page without bounds shows them: nothing is cut."""
+    return nest_results(list(_show_each(turns)))
+
+
+def _show_each(turns: Sequence[Turn]) -> Iterator[ShownTurn]:
     for turn in turns:
         sources = _list_sources(turn)
         most = 2 * sum(measure(one.text) + measure(one.old) for one in sources)

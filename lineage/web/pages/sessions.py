@@ -32,6 +32,7 @@ MAX_HITS = 30
 MAX_WORDS = 8
 MAX_TEXT = 300
 MAX_PROJECTS = 12
+MAX_LISTED = 100
 MAX_PATH = 1_000
 MAX_SUMMARY = 6_000
 """Characters of a summary on its session's page; it holds the last message in full."""
@@ -60,13 +61,17 @@ def _show_sessions(
     rows = ws.index.list_sessions(name_agent(agent), limit=page * PER_PAGE + 1, wanted=wanted)
     shown = rows[(page - 1) * PER_PAGE : page * PER_PAGE]
     labels = KnownProjects(ws, ws.index.list_projects()).label_paths()
-    counts = session_view.count_recent_sessions(ws, name_agent(agent), wanted)
+    newest = rows[0].membership_ts if rows else ""
+    counts = session_view.count_recent_sessions(ws, name_agent(agent), wanted, newest)
+    period = charts.describe_period(counts.days[-1][0], ws.now)
     values = {
         "days": [(day, list(group)) for day, group in groupby(shown, key=lambda row: row.membership_ts[:10])],
-        "activity": charts.build_activity(counts.days, lambda day: SERVER.home(**{**kept, "since": day, "until": day})),
+        "activity": charts.build_activity(
+            counts.days, lambda day: SERVER.home(**{**kept, "since": day, "until": day}), period
+        ), "period": period,
         "heading": "Sessions", "projects": _list_projects(counts.projects, labels, kept),
         "agents": ws.index.list_agents(), "harnesses": ws.index.list_harnesses(), "asked": asked, "page": page,
-        "names": labels, "is_new": not kept and not rows,
+        "names": labels, "all_projects": sorted(set(labels.values()))[:MAX_LISTED], "is_new": not kept and not rows,
         "newer": SERVER.home(**kept, page=page - 1) if page > 1 else "",
         "older": SERVER.home(**kept, page=page + 1) if len(rows) > page * PER_PAGE else "",
     }  # fmt: skip

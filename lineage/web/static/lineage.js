@@ -111,6 +111,16 @@ for (const from of document.querySelectorAll("[data-copy]")) {
   from.after(button);
 }
 
+const bulk = document.getElementById("bulk");
+
+if (bulk) {
+  const button = element("button", "Choose all of this page", { type: "button" });
+  button.addEventListener("click", () => {
+    for (const box of document.querySelectorAll("[name=ids]")) box.checked = box.checkVisibility();
+  });
+  bulk.append(" ", button);
+}
+
 for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
 
 for (const button of document.querySelectorAll("[data-go]")) {

@@ -42,7 +42,7 @@ def test_turns_are_chosen(only: str, words: str, numbers: list[int]) -> None:
 
 
 def test_what_is_said_is_rendered_and_the_rest_is_folded() -> None:
-    shown = {one.turn.number: one.texts for one in show_turns(TURNS)}
+    shown = {one.turn.number: one.texts for top in show_turns(TURNS) for one in (top, *top.results)}
     assert "<strong>reader.py</strong>" in shown[1][0].html
     assert not shown[1][0].label
     assert [text.label for number in (2, 4, 6, 7) for text in shown[number]] == [
@@ -51,6 +51,12 @@ def test_what_is_said_is_rendered_and_the_rest_is_folded() -> None:
     assert (shown[3][0].label, shown[3][0].is_open) == ("Edit", True)
     assert "<del>-old line</del>" in shown[3][0].html
     assert shown[5] == ()  # the line of the call says it
+
+
+def test_a_result_stands_below_its_call_if_both_are_on_the_page() -> None:
+    below = {one.turn.number: [result.turn.number for result in one.results] for one in show_turns(TURNS)}
+    assert below == {1: [], 2: [], 3: [4], 5: [6], 7: [], 8: []}
+    assert [one.turn.number for one in show_turns(TURNS[3:])] == [4, 5, 7, 8]
 
 
 def test_requests_and_edited_files_are_listed() -> None:
