@@ -20,7 +20,7 @@ MAX_SESSIONS = 200
 MAX_MONTHS = 60
 _MAX_ITEMS = 20
 _MAX_ITEM_CHARS = 400
-_LABEL = re.compile(r"[\w.-]+")
+_LABEL = re.compile(r"[\w.-]+(?: [\w.-]+)*")
 _BASE = """```base
 filters:
   and:

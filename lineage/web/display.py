@@ -14,6 +14,7 @@ _CALLOUT = re.compile(r"^(> )*> \[!\w+\].*\n", re.MULTILINE)
 _BLANK_END = re.compile(r"(?:⟦U\+(?:0020|0009)⟧)+$", re.MULTILINE)
 _QUOTED_HEADING = re.compile(r"^((?:> )+)\\(#{1,6} )", re.MULTILINE)
 _MARKUP = re.compile(r"(?<!\S)(?:#{1,6}|>+|```\w*|-{3,}|\[!\w+\]|\^t-[0-9a-f]{10})(?!\S)|`|\*\*|\\(?=[^\w\s])")
+_OVERRIDES = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _SPACES = re.compile(r" {2,}")
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 _SHORT = 600
@@ -36,6 +37,15 @@ def format_day(time: str) -> str:
     """
     when = date.fromisoformat(time[:10])
     return f"{_WEEKDAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]} {when.year}"
+
+
+def show_overrides(text: str) -> str:
+    r"""Return a text with visible escapes for signs that turn around the order of what follows, as files show them.
+
+    >>> show_overrides("pay \u202eeman\u202c")
+    'pay ⟦U+202E⟧eman⟦U+202C⟧'
+    """
+    return _OVERRIDES.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def shorten(text: str) -> str:
@@ -68,6 +78,7 @@ def cut_to_bytes(text: str, max_bytes: int) -> str:
 
 def clip_to_bytes(text: str, max_bytes: int) -> str:
     """Return a text, with an ellipsis at its end if it has more bytes than that when it is escaped."""
+    text = show_overrides(text)
     cut = cut_to_bytes(text, max_bytes)
     return text if cut == text else f"{cut} …"
 

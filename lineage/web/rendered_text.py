@@ -19,7 +19,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from lineage.web.display import clip_to_bytes
+from lineage.web.display import clip_to_bytes, show_overrides
 
 _MAX_MARKDOWN = 20_000
 _MAX_CODE = 20_000
@@ -33,6 +33,7 @@ def render_markdown(text: str) -> Markup:
     >>> render_markdown("Use **csv**, see [it](https://example.org).")
     Markup('<p>Use <strong>csv</strong>, see it <span class="target">(https://example.org)</span>.</p>\n')
     """
+    text = show_overrides(text)
     if len(text) > _MAX_MARKDOWN:
         return render_plain(text)
     return Markup(_build_parser().render(text))

@@ -10,7 +10,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.format.turns import ASSISTANT, USER, InputPart, Turn
 from lineage.extraction.calls import EDITS, get_tool_name
 from lineage.web.charts import clip
-from lineage.web.display import cut_to_bytes, measure
+from lineage.web.display import cut_to_bytes, measure, show_overrides
 from lineage.web.rendered_text import render_code, render_diff, render_markdown, render_plain
 
 SAID, EDITED = "said", "edits"
@@ -69,7 +69,9 @@ def choose_turns(turns: Sequence[Turn], only: str = "", words: str = "") -> list
 def list_requests(turns: Sequence[Turn]) -> list[RequestLink]:
     """Return what the person asked for, in order; the newest ones of very many."""
     asked = [turn for turn in turns if turn.role == USER and turn.text.strip()]
-    return [RequestLink(turn.id, clip(" ".join(turn.text.split()), _LINE)) for turn in asked[-MAX_REQUESTS:]]
+    return [
+        RequestLink(turn.id, clip(show_overrides(" ".join(turn.text.split())), _LINE)) for turn in asked[-MAX_REQUESTS:]
+    ]
 
 
 def count_edits(turns: Sequence[Turn]) -> Counter[str]:
@@ -79,7 +81,7 @@ def count_edits(turns: Sequence[Turn]) -> Counter[str]:
 
 def show_turns(turns: Sequence[Turn]) -> list[ShownTurn]:
     """Return turns as a page shows them: whole, as long as the page stays small, else with their beginnings."""
-    sources = [_list_sources(turn) for turn in turns]
+    sources = [list(_list_sources(turn)) for turn in turns]
     most = _find_most([measure(one.text) + measure(one.old) for some in sources for one in some])
     shown = [ShownTurn(turn, _show(some, most)) for turn, some in zip(turns, sources, strict=True)]
     if sum(_measure_html(text.html) for turn in shown for text in turn.texts) > _MAX_RENDERED_BYTES:
@@ -108,7 +110,7 @@ def show_whole(turns: Sequence[Turn]) -> list[ShownTurn]:
 
 def _show_each(turns: Sequence[Turn]) -> Iterator[ShownTurn]:
     for turn in turns:
-        sources = _list_sources(turn)
+        sources = list(_list_sources(turn))
         most = 2 * sum(measure(one.text) + measure(one.old) for one in sources)
         yield ShownTurn(turn, _show(sources, most))
 
@@ -135,7 +137,12 @@ def _holds(turn: Turn, words: Sequence[str]) -> bool:
     return all(word in said for word in words)
 
 
-def _list_sources(turn: Turn) -> list[_Source]:
+def _list_sources(turn: Turn) -> Iterator[_Source]:
+    for one in _list_texts(turn):
+        yield one._replace(text=show_overrides(one.text), old=show_overrides(one.old))
+
+
+def _list_texts(turn: Turn) -> list[_Source]:
     # the line of the call says a short input already
     found = [_list_input(part) for part in turn.parts if part.text != turn.input]
     if turn.text and (turn.role not in (USER, ASSISTANT) or turn.thinking):

@@ -184,6 +184,7 @@ def build_text_values(
     session: SessionRow, title: str, origin: str, text: str, part: int, find_part: Callable[..., str]
 ) -> dict[str, Any]:
     """Return the values of one part of a text as it stands: a whole transcript would make a page of megabytes."""
+    text = display.show_overrides(text)
     parts = count_parts(text)
     shown = text[(part - 1) * PART_CHARACTERS : part * PART_CHARACTERS]
     steps = {

@@ -14,13 +14,14 @@ import pytest
 from lineage.app import locations
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.note_paths import find_block
+from lineage.core.capture.ledger import NotedCapture
 from lineage.pipeline.maintenance.archive import archive
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.upgrade import upgrade
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory.remember import Memo, remember
-from lineage.projection.session_notes import MAX_SESSIONS, NEWEST_SESSIONS
+from lineage.projection.session_notes import MAX_SESSIONS, NEWEST_SESSIONS, render_day_note
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.faults import CountingStore
@@ -340,3 +341,16 @@ def test_a_late_note_of_another_time_reads_the_same(ws: Workspace, tmp_path: Pat
     before = notes(tmp_path)
     publish_all(at_time(ws, "2027-11-21T12:00:00.000Z"))
     assert notes(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("cli 2026", "## [[projects/cli~020~2026.md|cli 2026]]"), ("日本 語", "## [[projects/日本~020~語.md|日本 語]]"),
+        ("a|b", "## [[projects/a~07c~b.md]]"),
+    ],
+)  # fmt: skip
+def test_a_link_to_a_project_is_called_by_its_name(name: str, heading: str) -> None:
+    at = "2026-11-20T10:00:00.000Z"
+    capture = NotedCapture(at, "stem", "h7k3n4p2m2x6q3r5", "/p", "Mend it", "", "generic", "memory/x--manifest.md")
+    assert heading in render_day_note("2026-11-20", [capture], lambda _: name).splitlines()

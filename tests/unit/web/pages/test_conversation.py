@@ -59,6 +59,20 @@ def test_a_result_stands_below_its_call_if_both_are_on_the_page() -> None:
     assert [one.turn.number for one in show_turns(TURNS[3:])] == [4, 5, 7, 8]
 
 
+def test_no_text_turns_around_what_follows() -> None:
+    turned = "a \u202eb\u202c \u2067c"
+    edit = InputPart(turned, old=f"{turned} d")
+    turns = [
+        Turn(USER, turned, id="t-0000000001", number=1),
+        Turn(ASSISTANT, "", name="Edit", input="x", parts=(edit,), number=2),
+        Turn(TOOL, turned, call=2, number=3),
+    ]
+    shown = [text.html for top in show_turns(turns) for one in (top, *top.results) for text in one.texts]
+    assert len(shown) == 3
+    assert all("U+202E" in html and "\u202e" not in html and "\u2067" not in html for html in shown)
+    assert "\u202e" not in list_requests(turns)[0].text
+
+
 def test_requests_and_edited_files_are_listed() -> None:
     assert [(one.turn_id, one.text) for one in list_requests(TURNS)] == [("t-0000000001", "Please mend **reader.py**.")]
     assert len(list_requests(TURNS * 200)) == 40
