@@ -91,8 +91,8 @@ def build_activity(
     return Activity(width, _MAX_BAR_HEIGHT, _BAR_WIDTH, bars, description, first, last)
 
 
-def describe_period(last_day: str, now: str) -> str:
-    """Return how to call the 30 days that end with a day.
+def describe_period(last_day: str, now: str = "") -> str:
+    """Return how to call the 30 days that end with a day; a page that is read at any time knows no `now`.
 
     >>> describe_period("2026-02-12", "2026-11-24T09:00:00.000Z")
     'the 30 days to 12 February 2026'

@@ -103,6 +103,12 @@ def test_every_page_is_reached_from_the_first(site: Path) -> None:
     assert len(seen) > 10
 
 
+def test_the_activity_is_that_of_named_days_whenever_it_is_read(site: Path) -> None:
+    index = read_pages(site)["index.html"]
+    assert re.search(r"sessions? in the 30 days to \d+ \w+ 20\d\d", index)
+    assert "last 30 days" not in index
+
+
 def test_pages_are_small_and_ask_nothing(site: Path) -> None:
     for name, text in read_pages(site).items():
         assert len(text.encode()) < 150_000, name

@@ -180,7 +180,7 @@ class _Site:
         window = list_recent_days(self._selection.as_of, newest[0].membership_ts if newest else "")
         activity = charts.build_activity(
             [(day, counts[day]) for day in window], lambda day: links.home(since=day, until=day),
-            charts.describe_period(window[-1], self._selection.as_of),
+            charts.describe_period(window[-1]),
         )  # fmt: skip
         by_label = Counter(self._labels[row.project] for row in newest if row.project in self._labels)
         paths = {label: path for path, label in self._labels.items()}
