@@ -66,7 +66,7 @@ class RemovedError(LineageError):
 class NotFoundError(LineageError):
     """A reference matches no session, or more than one."""
 
-    default_hint = "run `lineage sessions` to see what is there"
+    default_hint = "run `lineage list` to see what is there"
 
 
 class DatabaseDamaged(LineageError):

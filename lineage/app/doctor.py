@@ -1,4 +1,4 @@
-"""The checks of `lineage doctor`: everything on this machine that keeps sessions from becoming memory.
+"""The checks of `lineage status`: everything on this machine that keeps sessions from becoming memory.
 
 A finding keeps sessions from becoming memory; a note is anything else to know. Each ends with a command to type.
 """
@@ -36,6 +36,7 @@ from lineage.workspace.lookup import read_local_status, read_status
 from lineage.workspace.workspace import Workspace
 
 _EVENT_PREFIX = "event "
+_SWEEP = "lineage admin sweep"
 _SOON_DAYS = 4
 _CLEANUP_DAYS = 30  # Claude Code's own default
 RECENT_DAYS = 14
@@ -171,7 +172,7 @@ def _check_sessions(
     findings = []
     if overdue:
         what = f"{pluralize(len(overdue), 'session')} ended and nobody captured what is new in them"
-        findings.append(DoctorFinding("spool", what, "lineage sweep"))
+        findings.append(DoctorFinding("spool", what, _SWEEP))
     by_harness = {status.harness: status for status in statuses}
     recent, quiet = shift_time(ws.now, days=-RECENT_DAYS), shift_time(ws.now, milliseconds=-60_000 * IDLE_MINUTES)
     for harness in ADAPTERS:
@@ -207,13 +208,13 @@ def _judge_uncaptured(
     elif silent:
         next_step = LAYOUTS[harness].next_step
         what = f"hooks are installed, and none was run in {pluralize(silent, 'session')} since"
-        yield DoctorFinding(harness, what, f"{next_step}; then lineage sweep" if next_step else "lineage sweep")
+        yield DoctorFinding(harness, what, f"{next_step}; then {_SWEEP}" if next_step else _SWEEP)
     elif times:
-        yield DoctorFinding(harness, f"no capture holds {count} of the last {RECENT_DAYS} days", "lineage sweep")
+        yield DoctorFinding(harness, f"no capture holds {count} of the last {RECENT_DAYS} days", _SWEEP)
     if found.problems:
         error = found.problems[0]
         what = f"{pluralize(len(found.problems), 'recent session')} can't be read: {error.message}"
-        yield DoctorFinding(harness, what, f"{error.hint}; then lineage sweep")
+        yield DoctorFinding(harness, what, f"{error.hint}; then {_SWEEP}")
 
 
 def _find_expiry(machine: HarnessHistories, now: str) -> str:
@@ -234,7 +235,8 @@ def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFindin
         what = f"a signal of {event['harness']}, {event['at']}, was given up: {event['why']}"
         yield DoctorFinding("spool", what, f"look into it, then rm -r {state_folder}/{hook_protocol.DEAD_LETTERS}")
     if state["unfinished"]:
-        yield DoctorFinding("spool", f"{pluralize(len(state['unfinished']), 'flow')} unfinished", "lineage recover")
+        what = f"{pluralize(len(state['unfinished']), 'flow')} unfinished"
+        yield DoctorFinding("spool", what, "lineage admin recover")
     if state["hook_failures"]:
         what = f"{pluralize(len(state['hook_failures']), 'failure')}, the last: {state['hook_failures'][-1]}"
         yield DoctorFinding("hooks", what, f"mend it, then rm {state_folder}/{hook_protocol.HOOK_LOG}")
@@ -246,4 +248,4 @@ def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFindin
 def _check_modes(root: Path) -> Iterator[DoctorFinding]:
     if exposed := find_exposed(root):
         more = f" and {pluralize(len(exposed) - 1, 'other')}" if exposed[1:] else ""
-        yield DoctorFinding("modes", f"others than you may read {exposed[0]}{more}", "lineage upgrade")
+        yield DoctorFinding("modes", f"others than you may read {exposed[0]}{more}", "lineage admin upgrade")

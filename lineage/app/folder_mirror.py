@@ -1,4 +1,4 @@
-"""`lineage mirror`: a folder kept in step with a workspace, round by round. See pipeline/transfer/mirror/."""
+"""`lineage admin mirror`: a folder kept in step with a workspace, round by round. See pipeline/transfer/mirror/."""
 
 import queue
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def _run_round(root: Path, folder: Path, *, confirmed: bool) -> MirrorResult:
 def _check_folder(folder: Path, root: Path) -> None:
     if is_bucket(folder):
         raise InvalidInput(
-            f"{format_location(folder)} is no folder", hint="name a folder; `lineage migrate-store` copies buckets"
+            f"{format_location(folder)} is no folder", hint="name a folder; `lineage admin move` copies buckets"
         )
     if folder == root or folder in root.parents or root in folder.parents:
         raise InvalidInput(f"{folder} and {format_location(root)} lie in each other", hint="name a folder of its own")

@@ -1,4 +1,4 @@
-"""`lineage migrate-store`: a workspace moves from one place to another. See pipeline/transfer/move_store.py."""
+"""`lineage admin move`: a workspace moves from one place to another. See pipeline/transfer/move_store.py."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

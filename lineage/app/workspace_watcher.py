@@ -1,4 +1,4 @@
-"""`lineage watch`: the loop of pipeline/maintenance/watch.py over real folders and a real clock."""
+"""`lineage admin watch`: the loop of pipeline/maintenance/watch.py over real folders and a real clock."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

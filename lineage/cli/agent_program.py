@@ -1,4 +1,4 @@
-"""`lineage resume`, `lineage send` and `lineage spawn`: the commands that run a harness's program."""
+"""`lineage resume`, `lineage admin send` and `lineage admin spawn`: the commands that run a harness's program."""
 
 import shlex
 import sys
@@ -11,6 +11,7 @@ from lineage.app import agent_runs
 from lineage.app.agent_runs import AgentRunResult
 from lineage.app.subprocesses import RunOptions
 from lineage.cli import options
+from lineage.cli.completion import complete_session
 from lineage.cli.output import print_json, print_text, print_warning
 from lineage.core.base.terminal import EscapeFilter
 from lineage.errors import LineageError
@@ -66,7 +67,7 @@ class ProgramOutput:
 
 
 @options.command("resume")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @project_option
 @click.option("--run", "runs", is_flag=True, help="Run it, instead of printing it.")
 def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
@@ -92,7 +93,7 @@ def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: 
 
 
 @options.command("send")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.argument("text")
 @project_option
 @timeout_option
@@ -104,7 +105,7 @@ def send(root: Path, session: str, text: str, project: Path | None, seconds: flo
 
     \b
     Example:
-      lineage send 2489c83d "Is the reader mended?" --project ~/demo
+      lineage admin send 2489c83d "Is the reader mended?" --project ~/demo
     """
     output = ProgramOutput(as_json=as_json)
     return output.report(agent_runs.send(root, session, text, project=project, options=output.build_options(seconds)))
@@ -124,7 +125,7 @@ def spawn(root: Path, harness: str, text: str, project: Path | None, agent: str,
 
     \b
     Example:
-      lineage spawn claude-code "Which tests are slow?" --project ~/demo
+      lineage admin spawn claude-code "Which tests are slow?" --project ~/demo
     """
     output = ProgramOutput(as_json=as_json)
     result = agent_runs.spawn(

@@ -1,4 +1,4 @@
-"""`lineage bundle`: sessions and global books as portable files."""
+"""`lineage admin bundle`: sessions and global books as portable files."""
 
 from pathlib import Path
 
@@ -6,6 +6,8 @@ import click
 
 from lineage.app import bundle_files
 from lineage.cli import options
+from lineage.cli.completion import complete_session
+from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import format_counts, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
@@ -14,7 +16,7 @@ from lineage.pipeline.transfer.bundles import UNCHANGED, BundleImport
 from lineage.workspace.paths import expand_home
 
 
-@click.group("bundle")
+@click.group("bundle", cls=HelpfulGroup)
 def command() -> None:
     """Take a session, or the global books, from one workspace into another.
 
@@ -23,14 +25,14 @@ def command() -> None:
 
     \b
     Example:
-      lineage bundle export 2489c83d -o ~/session.zip
-      lineage bundle import ~/session.zip --dry-run
-      lineage bundle import ~/session.zip
+      lineage admin bundle export 2489c83d -o ~/session.zip
+      lineage admin bundle import ~/session.zip --dry-run
+      lineage admin bundle import ~/session.zip
     """
 
 
 @options.command("export", command)
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=complete_session)
 @click.option("--global", "is_global", is_flag=True, help="The global books instead of a session.")
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), required=True, help="Where to write it."
@@ -46,10 +48,10 @@ def export(
 
     \b
     Example:
-      lineage bundle export 2489c83d -o ~/again.zip --force
+      lineage admin bundle export 2489c83d -o ~/again.zip --force
     """
     if is_global == (session is not None):
-        raise InvalidInput("name a session, or give --global", hint="lineage bundle export SESSION -o FILE")
+        raise InvalidInput("name a session, or give --global", hint="lineage admin bundle export SESSION -o FILE")
     path = expand_home(output)
     result = bundle_files.export_bundle(root, session, path, include_private=include_private, force=force)
     return print_bundle(output, result, as_json=as_json)
@@ -77,11 +79,11 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, copy: bool, dry_
 
     A session gets a fresh id, and everything that refers to it follows; with `--restore` it keeps its own, where the
     workspace has no other of it. What is here already, as it is in the bundle, is said and not written again. Global
-    entries wait for `lineage book confirm`. What was removed or forgotten here does not come back.
+    entries wait for `lineage memory review`. What was removed or forgotten here does not come back.
 
     \b
     Example:
-      lineage bundle import ~/session.zip --restore
+      lineage admin bundle import ~/session.zip --restore
     """
     if restore and copy:
         raise InvalidInput("--restore brings back what was, --copy makes another", hint="give one of them")

@@ -21,7 +21,7 @@ from lineage.workspace.workspace import Workspace
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_UNAVAILABLE_HINT = "check the network, the endpoint and the credentials, then run `lineage recover`"
+_UNAVAILABLE_HINT = "check the network, the endpoint and the credentials, then run `lineage admin recover`"
 
 _OPTIONS = (
     click.option("--stdin", "from_stdin", is_flag=True, help="Read the payload as a JSON object from stdin."),
@@ -122,7 +122,7 @@ def _print_result(result: CaptureResult, hidden: str) -> None:
         print_text(f"  {hidden}")
     kept, pending = result.learned["kept"], result.learned["pending"]
     if kept or pending:
-        print_text(f"  learned: {kept} kept, {pending} waiting for `lineage book confirm`")
+        print_text(f"  learned: {kept} kept, {pending} waiting for `lineage memory review`")
     for title, counts in (
         ("not learned", result.learned["dropped"]), ("redacted", result.redactions), ("skipped records", result.skipped)
     ):  # fmt: skip

@@ -1,4 +1,4 @@
-"""`lineage embed`."""
+"""`lineage admin embed`."""
 
 import sys
 from functools import partial
@@ -25,7 +25,7 @@ def command(root: Path, yes: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage embed
+      lineage admin embed
     """
     result = run_in_workspace(root, partial(_embed, asks=not yes and sys.stdin.isatty()), in_place=True)
     print_result(result, lambda: _print_result(result), as_json=as_json)

@@ -12,6 +12,7 @@ from lineage.app.locations import require_extra
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.bundle import print_bundle
+from lineage.cli.completion import complete_session
 from lineage.cli.output import format_counts, print_result, print_text, show_progress
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
@@ -32,11 +33,11 @@ def _check_day(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 
 
 @options.command("export")
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=complete_session)
 @click.option("--site", metavar="DIR", type=_place, help="Pages with search, as static files in a folder.")
 @click.option("--html", metavar="FILE", type=_place, help="SESSION as one page that needs nothing else.")
 @click.option("--markdown", metavar="FILE", type=_place, help="SESSION's conversation as markdown; - for stdout.")
-@click.option("--bundle", metavar="FILE", type=_place, help="SESSION as `lineage bundle export` writes it.")
+@click.option("--bundle", metavar="FILE", type=_place, help="SESSION as `lineage admin bundle export` writes it.")
 @click.option("--agent", metavar="ID", default="all", show_default=True, help="Only this agent's sessions, in a site.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project: a folder, its name, or owner/name.")
 @options.path

@@ -1,4 +1,4 @@
-"""`lineage hooks`: lineage's entries in the settings of the harnesses on this machine; `lineage hook` and `doctor`."""
+"""`lineage hooks`: lineage's entries in the settings of the harnesses on this machine, and `lineage hook`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,13 +8,11 @@ from typing import Any
 import click
 
 from lineage.app import hooks
-from lineage.app.doctor import examine
 from lineage.app.hooks import HookOutcome
 from lineage.app.locations import format_location
 from lineage.cli import hook_entry, options
+from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import print_error, print_json, print_text
-from lineage.core.base.plural import pluralize
-from lineage.errors import FindingsReported
 from lineage.installing import HookStatus
 from lineage.installing.commands import PARTS
 
@@ -27,7 +25,7 @@ _dry_run_option = click.option(
 _harnesses_argument = click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
 
 
-@click.group("hooks")
+@click.group("hooks", cls=HelpfulGroup)
 def command() -> None:
     """Let the harnesses on this machine hand over their sessions by themselves.
 
@@ -66,7 +64,7 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     head = {"workspace": format_location(root), "agent": agent, "left_out": left_out}
     code = _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
     if not as_json and any(outcome.changes for outcome in outcomes):
-        _print_told(hooks.describe_parts(root, left_out))
+        print_told(hooks.describe_parts(root, left_out))
     return code
 
 
@@ -111,7 +109,8 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     return 0
 
 
-def _print_told(parts: Sequence[str]) -> None:
+def print_told(parts: Sequence[str]) -> None:
+    """Print what sessions get of installed hooks."""
     print_text("each session gets:")
     for part in parts:
         print_text(f"    {part}")
@@ -174,43 +173,3 @@ def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
       lineage hook claude-code --agent default
     """
     return hook_entry.run([*harness, "--workspace", str(root), "--agent", agent])
-
-
-@options.command("doctor")
-def doctor(root: Path, as_json: bool) -> int:
-    """Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.
-
-    It looks into the harnesses' own folders for sessions of the last 14 days that no capture holds, and for those that
-    Claude Code deletes within four. Exit 4 where something is found; each line ends with the command that helps. What
-    keeps no session from memory is said too, with exit 0: what sessions get of installed hooks and how each part is
-    turned off, open sessions, a harness without hooks that has no session, and what other agents keep.
-
-    \b
-    Example:
-      lineage doctor
-      lineage doctor --json
-    """
-    report = examine(root)
-    if as_json:
-        print_json(report)
-        return FindingsReported.exit_code if report.findings else 0
-    for status in report.harnesses:
-        last = report.events.get(status.harness)
-        print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
-    if not report.on_path:
-        what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
-        print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
-    if report.told:
-        _print_told(report.told)
-    for finding in report.findings:
-        print_text(f"{finding.where}: {finding.what} → {finding.mend}")
-    for waiting in report.waiting:
-        print_text(f"waiting: {waiting.describe()} → lineage sweep --idle 0")
-    for note in report.notes:
-        print_text(f"note: {note.where}: {note.what} → {note.mend}")
-    for store in report.unread:
-        print_text(store.describe())
-    if report.unshown:
-        print_text(report.unshown)
-    print_text(pluralize(len(report.findings), "finding") if report.findings else "no problems found")
-    return FindingsReported.exit_code if report.findings else 0

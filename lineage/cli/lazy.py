@@ -1,44 +1,81 @@
-"""Groups of commands that import a command's module when it is called."""
+"""Groups of commands that import a command's module when it is called, with sections in their help."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import click
 
 
-class LazyGroup(click.Group):
+class HelpfulGroup(click.Group):
+    """A group that proposes the nearest names for one that it doesn't know."""
+
+    def list_names(self, ctx: click.Context) -> list[str]:
+        """Return every name that works."""
+        return self.list_commands(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError that proposes the nearest names."""
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = get_close_matches(name, self.list_names(ctx), n=2, cutoff=0.6)
+            meant = " or ".join(f"`{ctx.command_path} {one}`" for one in near)
+            raise click.UsageError(f"no command {name[:40]!r}" + (f"; did you mean {meant}?" if near else ""), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(HelpfulGroup):
     """A group that starts one command without loading the others.
 
     `modules` maps a command's name to its `module:attribute` in `lineage.cli`; the attribute defaults to `command`.
     `short_helps` has the first sentence of each help text, so that the list of commands imports none of them.
+    `sections` orders the list of commands under titles. `aliases` are names that work and are not listed.
     """
 
     def __init__(
-        self, *args: Any, modules: Mapping[str, str], short_helps: Mapping[str, str] | None = None, **attributes: Any
+        self,
+        *args: Any,
+        modules: Mapping[str, str],
+        short_helps: Mapping[str, str] | None = None,
+        sections: Mapping[str, Sequence[str]] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self._modules = modules
         self._short_helps = short_helps or {}
+        self._sections = sections or {"Commands": list(modules)}
+        self._aliases = aliases or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of `modules`."""
+        """Return the names that are listed, in the order of `modules`."""
         return list(self._modules)
+
+    def list_names(self, ctx: click.Context) -> list[str]:
+        """Return every name that works, names of before too."""
+        return [*self._modules, *self._aliases]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a command and return the command, None for an unknown name."""
-        if cmd_name not in self._modules:
+        place = self._modules.get(cmd_name) or self._aliases.get(cmd_name)
+        if place is None:
             return None
-        module, _, attribute = self._modules[cmd_name].partition(":")
+        module, _, attribute = place.partition(":")
         command: click.Command = getattr(import_module(f"lineage.cli.{module}"), attribute or "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands as click does, from the short helps."""
+        """Write the list of commands as click does, from the short helps, in sections."""
         # the width that click itself leaves for the texts
         limit = formatter.width - 6 - max(map(len, self._modules))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._short_help(ctx, name, limit)) for name in self._modules])
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                width = max(map(len, self._modules)) - max(map(len, names))
+                rows = [(name, self._short_help(ctx, name, limit)) for name in names]
+                formatter.write_dl(rows, col_spacing=2 + width)
 
     def _short_help(self, ctx: click.Context, name: str, limit: int) -> str:
         text = self._short_helps.get(name)

@@ -14,85 +14,86 @@ from lineage.errors import DiskFull, LineageError, describe_os_error
 
 UNEXPECTED = 3
 INTERRUPTED = 130
-COMMANDS = {
-    "init": "Make a workspace: settings, curated memory, views.",
-    "help": "Print a page of the handbook; without TOPIC, the list of pages.",
-    "status": "What the workspace holds, what is unfinished, what was counted.",
-    "session-end": "Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.",
-    "compaction": "Keep the summary of a compaction; a session may have any number of them.",
-    "reindex": "Make index and MEMORY.md what the files say, hand-edited books too.",
-    "render": "Write MEMORY.md of every agent again; a file that would stay the same is not touched.",
-    "sessions": "List sessions, newest first, each with its title and outcome.",
-    "show": "Print a session: title, outcome and its newest summary, another of its files, or some of its turns.",
-    "open": "Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.",
-    "search": "Find sessions and entries of books by any word of the query, best first, one result per session.",
-    "embed": "Make a vector for every passage that has none yet, for search by meaning.",
-    "context": "Print what a new session is told of earlier ones, within a budget for all of it.",
-    "verify": "Check every promise of the format: checksums, frontmatter, identity, links, rows, MEMORY.md.",
-    "recover": "Finish what a crash left unfinished, from the files alone; again changes nothing.",
-    "remove": "Remove a session for good: its files, rows and every copy of its text in the workspace.",
-    "sanitize": "Print a text without its secrets: FILE, or what comes on stdin (-).",
-    "upgrade": "Bring manifests, books and MEMORY.md to today's format, and files to their modes.",
-    "resanitize": "Redact what is committed already, under the rules of today.",
-    "doctor": "Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given "
-    "up.",
-    "hook": "Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its "
-    "settings.",
-    "work": "Capture what hooks have signalled, and end.",
-    "sweep": "Capture sessions that ended without a signal, grew since, or that no hook ever told of.",
-    "import": "Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps "
-    "them.",
-    "hooks": "Let the harnesses on this machine hand over their sessions by themselves.",
-    "watch": "Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.",
-    "resume": "Print the command line that resumes a session in its harness, or run it in the session's folder.",
-    "send": "Send a session a message by its harness's own program, print the answer as it comes, and capture both.",
-    "spawn": "Begin a session in a harness with a message, print the answer as it comes, and capture the session.",
-    "remember": "Remember TEXT: a note for every session, unless a scope or kind is named.",
-    "book": "What is known for good: one note of entries per scope and kind, to be edited by hand at any time.",
-    "bundle": "Take a session, or the global books, from one workspace into another.",
-    "export": "Write sessions in a form that is read without lineage: a folder of pages, one page, markdown, or a "
-    "bundle.",
-    "archive": "Pack what ended before DATE into one folder a month.",
-    "serve": "Serve the page for people and the API under /api, until it is interrupted.",
-    "mcp": "Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.",
-    "store": "What a workspace lies in: a folder, or a bucket.",
-    "telemetry": "What this workspace counted: captures, turns, redactions, looks at sessions.",
-    "mirror": "Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.",
-    "migrate-store": "Copy a memory to another place, a folder or a bucket, and verify it there.",
+SECTIONS = {
+    "Start": {
+        "init": "Make a workspace: settings, curated memory, views.",
+        "import": "Capture sessions from before lineage was installed.",
+        "hooks": "Let the coding agents on this machine hand over their sessions.",
+        "help": "Print a page of the handbook, or the list of pages.",
+    },
+    "Find": {
+        "list": "List sessions, newest first, with title and outcome.",
+        "search": "Find sessions and memory by the words of a question.",
+        "show": "Print a session: title, outcome, summary, or its turns.",
+        "open": "Open a session's note in Obsidian or your editor.",
+        "resume": "Print or run the command that resumes a session in its agent.",
+    },
+    "Remember": {
+        "remember": "Remember a text for every later session.",
+        "memory": "List, change, review and forget what is remembered.",
+        "context": "Print what a new session is told.",
+    },
+    "Serve": {
+        "serve": "Serve the web page and the API on this machine.",
+        "mcp": "Serve one agent its memory over MCP; a harness starts it.",
+    },
+    "Look after it": {
+        "status": "Show what the workspace holds, and what needs your attention.",
+        "config": "Read and change settings.",
+        "remove": "Remove a session and every copy of its text in the workspace.",
+        "export": "Write sessions as pages, markdown or a bundle.",
+        "archive": "Pack old sessions into one folder a month.",
+        "admin": "Repair, move, mirror and measure a workspace.",
+    },
+    "For hooks and scripts": {
+        "session-end": "Capture a session that ended.",
+        "compaction": "Keep the summary of a compaction.",
+        "hook": "Take what a harness's hook hands over on stdin.",
+        "work": "Capture what hooks have signalled.",
+        "reindex": "Bring index and MEMORY.md up to date with the files.",
+        "verify": "Check checksums, links, rows and MEMORY.md.",
+    },
 }
-"""The first sentence of each command's help: the list of commands imports none of them."""
+"""The commands by section, each with one sentence: the list of commands imports none of them."""
+COMMANDS = {name: text for section in SECTIONS.values() for name, text in section.items()}
 
-_MAINTENANCE = ("archive", "recover", "reindex", "remove", "render", "resanitize", "upgrade", "verify")
+_MAINTENANCE = ("archive", "reindex", "remove", "verify")
 MODULES = {
     **{name: name.replace("-", "_") for name in COMMANDS},
     **{name: f"maintenance:{name}_command" for name in _MAINTENANCE},
-    "session-end": "capture_commands:session_end", "compaction": "capture_commands:compaction",
-    "doctor": "hooks:doctor", "hook": "hooks:hook", "sweep": "work:sweep", "import": "import_history",
-    "resume": "agent_program:resume", "send": "agent_program:send", "spawn": "agent_program:spawn",
-    "mirror": "watch:mirror", "migrate-store": "store:migrate",
+    "list": "sessions", "session-end": "capture_commands:session_end", "compaction": "capture_commands:compaction",
+    "hook": "hooks:hook", "import": "import_history", "resume": "agent_program:resume",
 }  # fmt: skip
 """Where each command is: the module, and its name there if it is not `command`."""
+ALIASES = {
+    "sessions": "sessions", "book": "memory:book", "doctor": "doctor", "bundle": "bundle", "store": "store",
+    "migrate-store": "store:migrate", "telemetry": "telemetry", "embed": "embed", "mirror": "watch:mirror",
+    "watch": "watch", "sweep": "work:sweep", "sanitize": "sanitize", "send": "agent_program:send",
+    "spawn": "agent_program:spawn",
+    **{name: f"maintenance:{name}_command" for name in ("recover", "render", "resanitize", "upgrade")},
+}  # fmt: skip
+"""Names of before the groups, which work as ever and are not listed."""
 
 
 @click.group(
     cls=LazyGroup,
     modules=MODULES,
     short_helps=COMMANDS,
+    sections={title: list(section) for title, section in SECTIONS.items()},
+    aliases=ALIASES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context
 def cli(ctx: click.Context, workspace: str | None) -> None:
-    """A memory for coding agents that people can trust.
-
-    Sessions become immutable markdown in a folder that is also an Obsidian vault; everything else is rebuilt from it.
+    """A memory for coding agents: every session as markdown files that you can read, search and correct.
 
     \b
     Example:
       lineage init ~/memory
-      lineage -w ~/memory session-end --harness claude-code --session-id ID --transcript-path FILE
-      lineage -w ~/memory search "why did the parser drop the last line"
+      lineage hooks install
+      lineage search "why did the parser drop the last line"
     """
     ctx.obj = {"workspace": workspace}
 
@@ -108,9 +109,8 @@ def run(arguments: Sequence[str]) -> int:
     except LineageError as error:
         print_error(error.message, error.hint)
         return error.exit_code
-    except KeyboardInterrupt:
-        print_error("interrupted", "run the command again: what was begun is finished by the next run")
-        return INTERRUPTED
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _report_interrupt(is_answer=isinstance(error, click.Abort) and error.__cause__ is None)
     except BrokenPipeError:
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -121,12 +121,26 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run_click(arguments: Sequence[str]) -> object:
     try:
-        return cli.main(list(arguments), standalone_mode=False)
-    except click.Abort as error:  # Ctrl-C, or the end of input, at a question
-        raise KeyboardInterrupt from error
+        return cli.main(list(arguments), prog_name="lineage", standalone_mode=False)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "lineage"
+        if isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.show()
+        else:
+            print_error(error.format_message().rstrip("."), f"run `{command} --help` to see what it takes")
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
+
+
+def _report_interrupt(*, is_answer: bool) -> int:
+    """Print that the user ended the command, at a question or anywhere else."""
+    if is_answer:
+        print_error("stopped at the question: you did not say yes", "run the command again, and answer y to go on")
+    else:
+        print_error("interrupted", "run the command again: it goes on where it was cut off")
+    return INTERRUPTED
 
 
 def _report_unexpected(error: Exception) -> int:

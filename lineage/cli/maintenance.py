@@ -9,6 +9,7 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.completion import complete_session
 from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
@@ -57,7 +58,7 @@ def recover_command(root: Path, as_json: bool) -> int:
 
     \b
     Example:
-      lineage recover
+      lineage admin recover
     """
     result = run_in_workspace(root, recover, in_place=True)
     if as_json:
@@ -90,7 +91,7 @@ def render_command(root: Path, as_json: bool) -> int:
 
     \b
     Example:
-      lineage render
+      lineage admin render
     """
     published = run_in_workspace(root, _render_all, writes=True)
     if as_json:
@@ -198,7 +199,7 @@ def upgrade_command(root: Path, dry_run: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage upgrade --dry-run
+      lineage admin upgrade --dry-run
     """
     modes = set_modes(root, dry_run=dry_run)  # before a file is read: what others can read waits for nothing
     report = run_in_workspace(root, partial(upgrade, dry_run=dry_run), writes=not dry_run)
@@ -231,8 +232,8 @@ def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage resanitize --dry-run
-      lineage resanitize
+      lineage admin resanitize --dry-run
+      lineage admin resanitize
     """
     result = run_in_workspace(
         root, lambda ws: resanitize(ws, dry_run=dry_run), writes=not dry_run, needs_index=not dry_run
@@ -291,7 +292,7 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
 
 
 @options.command("remove")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @click.option("--again", is_flag=True, help="Delete what came back of a session that was removed before.")

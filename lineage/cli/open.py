@@ -12,6 +12,7 @@ from lineage.app.locations import detect_caller
 from lineage.app.open_target import FileLocation, find_opener, is_in_vault, locate_file
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.completion import complete_session
 from lineage.cli.output import print_json, print_text
 from lineage.core.format.turns import parse_turn_range
 from lineage.errors import InvalidInput, LineageError, WorkspaceError
@@ -22,7 +23,7 @@ _OBSIDIAN, _EDITOR = "obsidian", "editor"
 
 
 @options.command("open")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.option("--summary", "kind", flag_value="summary", default=True, help="Its newest summary; the default.")
 @click.option("--transcript", "kind", flag_value="transcript", help="Its newest transcript instead.")
 @click.option("--manifest", "kind", flag_value="manifest", help="Its manifest instead.")

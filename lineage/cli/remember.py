@@ -1,4 +1,4 @@
-"""`lineage remember` and `lineage book add`."""
+"""`lineage remember` and `lineage memory add`."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -67,7 +67,7 @@ def add(
 
     \b
     Example:
-      lineage book add project/lineage lesson "The index is rebuilt, never mended."
+      lineage memory add project/lineage lesson "The index is rebuilt, never mended."
     """
     memo = Memo(text=options.read_text([text]), scope=scope, kind=kind, tags=tuple(tags), supersedes=tuple(supersedes))
     return _remember(root, memo, as_json=as_json)

@@ -1,4 +1,4 @@
-"""`lineage sanitize`."""
+"""`lineage admin sanitize`."""
 
 import codecs
 import sys
@@ -28,8 +28,8 @@ def command(root: Path, file: BinaryIO, explain: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage sanitize FILE
-      lineage sanitize --explain FILE
+      lineage admin sanitize FILE
+      lineage admin sanitize --explain FILE
     """
     sanitizer = Sanitizer(load_workspace_rules(root).ruleset)
     if not (explain or as_json):

@@ -51,8 +51,8 @@ def command(
     since:7d, until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't found
     stands for what begins with it, for its other forms, or for what it is mistyped for.
 
-    Archived entries are found too, those that wait for `lineage book confirm` are not. With an agent, its own books and
-    sessions are searched, and what is nobody's own: global books, projects and peers.
+    Archived entries are found too, those that wait for `lineage memory review` are not. With an agent, its own books
+    and sessions are searched, and what is nobody's own: global books, projects and peers.
 
     What a later session or entry amends comes behind it, and says so.
 
@@ -97,7 +97,7 @@ def command(
         if hit.entry is None:
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
     if not hits:
-        print_text("nothing found; `lineage sessions` lists what is there")
+        print_text("nothing found; `lineage list` lists what is there")
     if unshown:
         print_text(unshown)
     return 0

@@ -1,4 +1,4 @@
-"""`lineage sessions`."""
+"""`lineage list`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -34,9 +34,9 @@ def command(
 
     \b
     Example:
-      lineage sessions --project demo --limit 5
-      lineage sessions --path packages/api
-      lineage sessions --lane home:telegram:dm:123
+      lineage list --project demo --limit 5
+      lineage list --path packages/api
+      lineage list --lane home:telegram:dm:123
     """
     agent_id = None if agent == "all" else agent
     if lane is not None:

@@ -8,6 +8,7 @@ from lineage.app.changed_files import count_changed_since
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_entry
+from lineage.cli.completion import complete_session
 from lineage.cli.output import print_json, print_result, print_synopsis, print_text
 from lineage.core.base.naming import SUMMARY
 from lineage.core.format.turns import parse_turn_range
@@ -18,7 +19,7 @@ from lineage.workspace.workspace import Workspace
 
 
 @options.command("show")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_session)
 @click.option(
     "--kind", type=click.Choice(["summary", "transcript", "compaction", "manifest"]), default="summary",
     show_default=True,

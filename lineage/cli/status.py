@@ -1,33 +1,92 @@
 """`lineage status`."""
 
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
 from lineage.app.databases import describe_index
+from lineage.app.doctor import examine
 from lineage.app.documents import detect_machine, open_documents
 from lineage.app.hooks import summarize_hooks
 from lineage.app.locations import format_location
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.doctor import print_report
 from lineage.cli.output import print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
-from lineage.errors import IndexUnavailable, LineageError
+from lineage.errors import FindingsReported, IndexUnavailable, InvalidInput, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.ingest.uncaptured import list_open_sessions
 from lineage.pipeline.search.embeddings import describe_coverage
 from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status
 
+_COMMAND = re.compile(r"`(lineage [^`]+)`")
+
 
 @options.command("status")
-def command(root: Path, as_json: bool) -> int:
-    """What the workspace holds, what is unfinished, what was counted.
+@click.option("--fix", is_flag=True, help="Run the commands that the findings name, after asking for each.")
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
+def command(root: Path, fix: bool, yes: bool, as_json: bool) -> int:
+    """Show what the workspace holds, what is unfinished, and what keeps sessions from becoming memory.
+
+    Each problem ends with the command that helps. --fix runs these, one by one, and asks before each.
 
     \b
     Example:
       lineage status --json
+      lineage status --fix
     """
+    if fix:
+        return _fix(root, yes=yes, as_json=as_json)
+    code = _show(root, as_json=as_json)
+    if not (code or as_json):
+        print_text()
+        print_report(examine(root))
+    return code
+
+
+def _fix(root: Path, *, yes: bool, as_json: bool) -> int:
+    """Run the commands of the findings and return the exit code: 4 where findings stay."""
+    if as_json:
+        raise InvalidInput("--fix asks, and prints no JSON", hint="run `lineage status --fix`, or leave out --fix")
+    before = examine(root).findings
+    for line in dict.fromkeys(line for finding in before for line in find_commands(finding.mend)):
+        what = next(finding for finding in before if line in find_commands(finding.mend))
+        print_text(f"{what.where}: {what.what}")
+        if not yes and not sys.stdin.isatty():
+            raise InvalidInput(
+                f"`{line}` has to be confirmed", hint="run `lineage status --fix --yes`, or run it yourself"
+            )
+        if yes or click.confirm(f"Run `{line}`?", default=True):
+            program = [sys.executable, "-m", "lineage", "--workspace", format_location(root)]
+            subprocess.run([*program, *shlex.split(line)[1:]], check=False)
+    after = examine(root).findings
+    for finding in after:
+        print_text(f"left: {finding.where}: {finding.what} → {finding.mend}")
+    print_text("no problems found" if not after else f"{pluralize(len(after), 'finding')} left")
+    return FindingsReported.exit_code if after else 0
+
+
+def find_commands(remedy: str) -> list[str]:
+    """Return the command lines of lineage that a remedy names whole, without a placeholder.
+
+    >>> find_commands("lineage admin sweep"), find_commands("run `lineage reindex`; then rm FILE")
+    (['lineage admin sweep'], ['lineage reindex'])
+    >>> find_commands("lineage import HARNESS")
+    []
+    """
+    found = _COMMAND.findall(remedy) or ([remedy] if remedy.startswith("lineage ") else [])
+    return [line for line in found if not any(word.isupper() or "…" in word for word in line.split())]
+
+
+def _show(root: Path, *, as_json: bool) -> int:
     try:
         status = run_in_workspace(
             root,
@@ -72,9 +131,7 @@ def _print_status(state: dict[str, Any]) -> None:
     print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
     if state["hooks"]:
-        print_text(
-            f"hooks      {'; '.join(f'{name} {what}' for name, what in state['hooks'].items())} → lineage doctor"
-        )
+        print_text(f"hooks      {'; '.join(f'{name} {what}' for name, what in state['hooks'].items())}")
     if state["unshown"]:
         print_text(f"not shown  {state['unshown']}")
     print_text(f"counted    {_format_numbers(state['counters'])}")

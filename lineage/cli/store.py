@@ -1,23 +1,24 @@
-"""`lineage store` and `lineage migrate-store`: checks of the place of a workspace, and the move to another."""
+"""`lineage store` and `lineage admin move`: checks of the place of a workspace, and the move to another."""
 
 import click
 
 from lineage.app.locations import open_named_store
 from lineage.app.store_migration import MigrationReceipt, migrate_store
 from lineage.cli import options
+from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import print_json, print_result, print_text, show_progress
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
 from lineage.store.conformance import check_conformance
 
 
-@click.group("store")
+@click.group("store", cls=HelpfulGroup)
 def command() -> None:
     """What a workspace lies in: a folder, or a bucket.
 
     \b
     Example:
-      lineage store check ~/memory
+      lineage admin store-check ~/memory
     """
 
 
@@ -32,7 +33,7 @@ def check(where: str, processes: int, as_json: bool) -> int:
 
     \b
     Example:
-      lineage store check ~/memory
+      lineage admin store-check ~/memory
     """
     results = []
     for result in check_conformance(open_named_store(where), processes):
@@ -62,7 +63,7 @@ def migrate(source: str, target: str, as_json: bool) -> int:
 
     \b
     Example:
-      lineage migrate-store ~/demo ~/memory
+      lineage admin move ~/demo ~/memory
     """
     with show_progress("copy") as progress:
         receipt = migrate_store(source, target, progress)

@@ -1,4 +1,4 @@
-"""`lineage telemetry`."""
+"""`lineage admin telemetry`."""
 
 from pathlib import Path
 
@@ -6,16 +6,17 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import format_counts, print_result, print_text
 
 
-@click.group("telemetry")
+@click.group("telemetry", cls=HelpfulGroup)
 def command() -> None:
     """What this workspace counted: captures, turns, redactions, looks at sessions. `lineage status` shows it.
 
     \b
     Example:
-      lineage telemetry reset --yes
+      lineage admin telemetry reset --yes
     """
 
 
@@ -29,10 +30,10 @@ def reset(root: Path, yes: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage telemetry reset --yes
+      lineage admin telemetry reset --yes
     """
     question = "Set all counters of this workspace to zero? No file knows them."
-    options.confirm(question, yes=yes, what="a reset", hint="`lineage telemetry reset --yes`")
+    options.confirm(question, yes=yes, what="a reset", hint="`lineage admin telemetry reset --yes`")
     counters = run_in_workspace(root, lambda ws: ws.telemetry.reset(ws.now[:10]), writes=True)
     lines = f"set to zero: {format_counts(counters) or 'nothing was counted'}"
     return print_result({"counters": counters}, lambda: print_text(lines), as_json=as_json)

@@ -1,4 +1,4 @@
-"""`lineage watch` and `lineage mirror`: loops that SIGTERM ends, and the output of their rounds."""
+"""`lineage admin watch` and `lineage admin mirror`: loops that SIGTERM ends, and the output of their rounds."""
 
 import json
 import signal
@@ -62,7 +62,7 @@ def command(root: Path, every: float, once: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage watch --once
+      lineage admin watch --once
     """
     suppress_hooks()
     if once:
@@ -121,7 +121,7 @@ def mirror(root: Path, folder: str, every: float, once: bool, yes: bool, as_json
 
     \b
     Example:
-      lineage mirror ~/vault --once
+      lineage admin mirror ~/vault --once
     """
     suppress_hooks()
     with folder_mirror.open_mirror(root, folder) as run_round:

@@ -1,4 +1,4 @@
-"""`lineage work` and `lineage sweep`."""
+"""`lineage work` and `lineage admin sweep`."""
 
 from collections import Counter
 from pathlib import Path
@@ -42,14 +42,14 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     """Capture sessions that ended without a signal, grew since, or that no hook ever told of.
 
     It looks into the folders of every harness whose hooks name no other workspace, and reads only files that changed.
-    The worker and `lineage watch` sweep what hooks told of alone.
+    The worker and `lineage admin watch` sweep what hooks told of alone.
 
     Names what other agents keep on this machine and lineage can't read.
 
     \b
     Example:
-      lineage sweep
-      lineage sweep --idle 0
+      lineage admin sweep
+      lineage admin sweep --idle 0
     """
     result = drain_and_sweep(root, idle_minutes=idle_minutes)
     if as_json:

@@ -170,7 +170,7 @@ class Postgres:
         except _UNDEFINED_OBJECTS as error:
             raise DatabaseDamaged(f"{self.name} lacks a table: {_format_error(error)}") from error
         except psycopg.Error as error:
-            raise WorkspaceError(f"{self.name}: {_format_error(error)}", hint="run `lineage doctor`") from error
+            raise WorkspaceError(f"{self.name}: {_format_error(error)}", hint="run `lineage status`") from error
 
     def _get_connection(self) -> psycopg.Connection[Any]:
         # Waiting for the server once per command is enough.

@@ -51,7 +51,7 @@ _DAMAGE_ERRORS = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
     ValueError, OverflowError, OSError,
 )  # fmt: skip
-_HINT = "the file is damaged, or no bundle of `lineage bundle export`; nothing was written"
+_HINT = "the file is damaged, or no bundle of `lineage admin bundle export`; nothing was written"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What can be seen of a sentence in its session: features that a person can check, each with the words it is seen in.
 
-Pure functions of turns. What a feature weighs is fitted (`weights.json`), and `lineage book why` prints both.
+Pure functions of turns. What a feature weighs is fitted (`weights.json`), and `lineage memory why` prints both.
 """
 
 import re

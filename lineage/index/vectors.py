@@ -17,7 +17,7 @@ from lineage.index.text_search import RankedRow, TextSearchEngine
 class VectorsLost(LineageError):
     """The vectors could not be read, and were deleted."""
 
-    default_hint = "run `lineage embed`: they are made again"
+    default_hint = "run `lineage admin embed`: they are made again"
 
 
 class VectorSource(NamedTuple):  # written to a table as it is

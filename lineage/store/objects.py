@@ -227,7 +227,7 @@ class BucketStore(base.Store):
             return WorkspaceError(f"there is no bucket at {self.url}", hint="make it with your provider's tools first")
         if _parse_status(error) in (401, 403):
             return base.StoreUnavailable(f"{self.url} refuses access: {_format_error(error)}", hint=_CREDENTIALS_HINT)
-        return WorkspaceError(f"{self.url}: {_format_error(error)}", hint=f"run `lineage store check {self.url}`")
+        return WorkspaceError(f"{self.url}: {_format_error(error)}", hint=f"run `lineage admin store-check {self.url}`")
 
     @contextmanager
     def _hold_machine_lock(self, name: str, wait: bool) -> Iterator[None]:

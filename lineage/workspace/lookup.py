@@ -188,7 +188,7 @@ def describe_unshown(ws: Workspace) -> str:
     with tolerate_outage(ws):
         count = ws.index.count_unshown_sessions()
     what = f"{pluralize(count, 'session')} in a temporary folder, or a test: kept, not shown in search and memory"
-    return f"{what} → lineage sessions" if count else ""
+    return f"{what} → lineage list" if count else ""
 
 
 def describe_hidden(ws: Workspace, token: str) -> str:

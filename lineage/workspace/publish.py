@@ -87,7 +87,7 @@ class Publication(AbstractContextManager["Publication"]):
                 continue
             self._ws.telemetry.mark(f"rendered {self._agent_id}", self._ws.now)
             return document, written
-        raise LeaseLost(f"the lease of MEMORY.md was lost {_MAX_ATTEMPTS} times", hint="run `lineage render`")
+        raise LeaseLost(f"the lease of MEMORY.md was lost {_MAX_ATTEMPTS} times", hint="run `lineage admin render`")
 
     def _acquire_lease(self, waiter: LeaseWaiter | None = None) -> None:
         name = f"memory-md-{self._agent_id}"

@@ -27,6 +27,7 @@ from typing import Any, TextIO
 
 import pytest
 
+from lineage.app.settings_file import set_setting
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books.entry import Entry, compute_entry_id
@@ -66,6 +67,11 @@ def mirrored_note(run: Run) -> None:
     run("write", "../vault/Plans.md", "- from the other side\n# Plans\n")
 
 
+def no_file(run: Run) -> None:
+    """`init` has made it."""
+    del run
+
+
 def settings(run: Run) -> None:
     run("write", "../home/.claude/settings.json", "{}\n")
 
@@ -77,6 +83,7 @@ class Writer:
     prepare: Callable[[Run], None]
     file: str
     arguments: tuple[str, ...]
+    line: str = LINE
 
 
 NOTE = "books/global/note.md"
@@ -86,6 +93,7 @@ WRITERS = {
     "forget": Writer(note, NOTE, ("book", "forget", "{id}")),
     "mirror of a book": Writer(mirrored_book, NOTE, ("mirror", "{vault}", "--once")),
     "mirror of a note": Writer(mirrored_note, "Plans.md", ("mirror", "{vault}", "--once")),
+    "config": Writer(no_file, "lineage.toml", ("config", "set", "context.budget", "1500"), "# a line by hand\n"),
     "hooks": Writer(settings, "../home/.claude/settings.json", ("hooks", "install", "claude-code")),
 }
 
@@ -170,22 +178,22 @@ def test_a_save_between_any_two_system_calls_of_a_writer_is_kept(
         with ThreadPoolExecutor() as pool, workshop.file.open("a") as program:
             if saver in SAVERS:
                 program.close()
-            saved = pool.submit(_save, saver, workshop.file, program)
+            saved = pool.submit(_save, saver, workshop.file, program, WRITERS[writer].line)
             delay = f"{name}:delay_enter={int(_DELAY * 1e6)}:when={number}"
             ran = workshop.run(*WRITERS[writer].arguments, inject=delay)
             saved.result()
         assert ran
         assert ran.code == 0 or "run the command again" in ran.err, ran
         workshop.run("recover")
-        assert workshop.words().count(LINE) == 1, (name, number, ran)
+        assert workshop.words().count(WRITERS[writer].line) == 1, (name, number, ran)
 
 
-def _save(saver: str, path: Path, program: TextIO) -> None:
+def _save(saver: str, path: Path, program: TextIO, line: str) -> None:
     time.sleep(_EDIT_AFTER)
     if saver in SAVERS:
-        SAVERS[saver](path, LINE)
+        SAVERS[saver](path, line)
     else:
-        print(LINE, end="", file=program, flush=True)
+        print(line, end="", file=program, flush=True)
 
 
 _LINES, _BOOKS, _WRITERS = 10_000, 20, 4
@@ -228,5 +236,36 @@ def _write_entries(store: LocalStore, refs: Sequence[BookRef], stop: Event, writ
         with contextlib.suppress(LineageError):
             books.add(ref.scope, ref.kind, entry)
             books.forget(ref.scope, ref.kind, identifier)
+        if stop.is_set():
+            return
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+def test_no_line_of_settings_is_lost_beside_four_writers(tmp_path: Path, saver: str) -> None:
+    (tmp_path / ".lineage").mkdir()
+    file, each = tmp_path / "lineage.toml", _LINES // len(SAVERS)
+    file.write_text("# By hand\n[context]\n")
+    forking = get_context("fork")
+    stop = forking.Event()
+    writers = [forking.Process(target=_change_settings, args=(tmp_path, stop, n)) for n in range(_WRITERS)]
+    for process in writers:
+        process.start()
+    for number in range(each):
+        SAVERS[saver](file, f"# line {number} by hand\n")
+        time.sleep(0.0005)
+    stop.set()
+    for process in writers:
+        process.join()
+        assert process.exitcode == 0
+    run_in_workspace(tmp_path, recover, create=True)
+    lines = Counter(file.read_text().splitlines())
+    assert [number for number in range(each) if lines[f"# line {number} by hand"] != 1] == []
+
+
+def _change_settings(root: Path, stop: Event, writer: int) -> None:
+    for number in itertools.count(writer):
+        # The editor may save a hundred times meanwhile, or what it had read before.
+        with contextlib.suppress(LineageError):
+            set_setting(root, "context.budget", [str(number)])
         if stop.is_set():
             return

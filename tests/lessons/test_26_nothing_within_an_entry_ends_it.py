@@ -2,7 +2,7 @@
 migration."
 
 Fails where an entry ends at anything but its own end marker, and where `book show` or an edit passes over what stands
-between no markers. (`lineage book migrate` itself is tested with its own command.)
+between no markers. (`lineage memory migrate` itself is tested with its own command.)
 """
 
 import pytest

@@ -347,13 +347,13 @@ def test_what_is_archived_is_redacted_under_new_rules(root: Path) -> None:
     archived(root)
     shutil.copytree(root / "archive" / "2026-01" / "bundles", root.with_name("copy"))
     with open_test_workspace(root, now=APRIL, rules=BIRDS) as ws:
-        assert {finding.mend for finding in verify(ws)} == {"lineage resanitize"}
+        assert {finding.mend for finding in verify(ws)} == {"lineage admin resanitize"}
         done = resanitize(ws)
         assert (len(done.replaced), done.unchanged) == (5, 2)
         assert verify(ws) == []
         assert resanitize(ws).replaced == []
         shutil.copytree(root.with_name("copy"), root / "archive" / "2026-01" / "bundles", dirs_exist_ok=True)
-        assert {finding.mend for finding in verify(ws)} == {"lineage recover"}
+        assert {finding.mend for finding in verify(ws)} == {"lineage admin recover"}
         assert recover(ws).collected == 2
     assert find_mentions(root, "heron") == find_mentions(root, "bittern") == []
     assert artifacts_of(read_workspace_files(root)) == {}

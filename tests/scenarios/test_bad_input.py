@@ -287,7 +287,7 @@ def test_an_unknown_setting_is_a_warning_and_a_wrong_value_an_error(lineage: Lin
 def test_a_reference_to_nothing_or_to_many_is_an_error(lineage: LineageCommand) -> None:
     for session in ("abc-1", "abc-2"):
         lineage.end_sample(session=session)
-    assert says(lineage("show", "zzz").err, "zzz", "lineage sessions")
+    assert says(lineage("show", "zzz").err, "zzz", "lineage list")
     many = lineage("show", "abc")
     assert many.code == 1
     assert says(many.err, "ambiguous", "abc-1", "abc-2")

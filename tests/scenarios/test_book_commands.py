@@ -1,4 +1,4 @@
-"""`lineage book`: looking at books and changing them.
+"""`lineage memory`: looking at books and changing them.
 
 What the guards rest on: `found`, `changeable`, `refuse_agents`, `demote`, `_marked` and `settled` of
 pipeline/knowledge/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pipeline/knowledge/confirming.py.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.cli.book import COMMANDS
+from lineage.cli.memory import COMMANDS
 from lineage.core.base.naming import Identity
 from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
@@ -58,7 +58,7 @@ def test_help_and_examples_name_every_command(vault: LineageCommand) -> None:
     shown = vault("book", "--help").out
     for name in COMMANDS:
         assert f"  {name} " in shown
-        assert f"lineage book {name}" in vault("book", name, "--help").out
+        assert f"lineage memory {name}" in vault("memory", name, "--help").out
     assert vault("book", "migrate-nothing").code == 2
 
 
@@ -87,7 +87,7 @@ def test_the_plain_output_says_what_the_object_says(vault: LineageCommand, tabs:
     assert "0 entries, 1 waiting" in listed
     pending = vault("book", "list", "--pending").out
     assert waiting in pending
-    assert "lineage book confirm" in pending
+    assert "lineage memory review" in pending
     shown = vault("book", "show", "global", "preference").out
     assert all(word in shown for word in (tabs, "[user-stated]", "standing", "#style", TABS))
     assert "nothing in books/global/fact.md" in vault("book", "show", "global", "fact").out
@@ -191,7 +191,7 @@ def test_an_id_that_is_none_changes_nothing(vault: LineageCommand, tabs: str, co
     before = files(vault.root)
     more = {"edit": ["text"], "demote": ["project/x"], "confirm": ["--yes"]}.get(command, [])
     done = vault("book", command, reference, *more)
-    assert (done.code, "lineage book show" in done.err) == (1, True)
+    assert (done.code, "lineage memory show" in done.err) == (1, True)
     assert files(vault.root) == before
 
 

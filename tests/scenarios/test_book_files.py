@@ -1,4 +1,4 @@
-"""`lineage book` on files that people and machines have been at: nothing is lost, and what is wrong is named.
+"""`lineage memory` on files that people and machines have been at: nothing is lost, and what is wrong is named.
 
 What the guards rest on: `found` of core/book_changes.py, `found` and `_places` of pipeline/knowledge/bookkeeping.py.
 """
@@ -61,7 +61,7 @@ def test_a_broken_marker_is_text_and_a_problem(vault: LineageCommand, tabs: str)
     file = vault.root / PATH
     file.write_text(file.read_text().replace('"source": "manual"', '"source": manual'))
     done = vault("book", "pin", tabs)
-    assert (done.code, "lineage book show" in done.err) == (1, True)
+    assert (done.code, "lineage memory show" in done.err) == (1, True)
     (entry,) = show_book(vault)
     assert (entry["source"], TABS in entry["text"]) == ("hand", True)
     assert vault("remember", "--kind", "preference", TABS, "--json").json["status"] == "known"

@@ -314,7 +314,11 @@ def test_what_is_asked_while_the_server_is_away_waits_too(
     with impatient(monkeypatch):
         for _ in range(2):
             failed = lineage(*asked)
-            assert (failed.code, "waits in the spool" in failed.err, "lineage recover" in failed.err) == (1, True, True)
+            assert (failed.code, "waits in the spool" in failed.err, "lineage admin recover" in failed.err) == (
+                1,
+                True,
+                True,
+            )
         assert lineage(*flow, "--harness", "generic").code == 2
         assert [job["flow"] for job in lineage("status", "--json").json["unfinished"]] == [flow[0]]
         proxy.fail_after(10**9, CUT)

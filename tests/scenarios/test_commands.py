@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from lineage.cli import admin
 from lineage.cli.main import COMMANDS, cli
 from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand, run_process
 from tests.support.embedding_server import EmbeddingServer, run_embedding_server
@@ -22,10 +23,14 @@ OUTCOME_KEYS = {
 }  # fmt: skip
 
 
-def command_of(name: str) -> click.Command:
-    with click.Context(cli) as context:
-        command = cli.get_command(context, name)
-    assert command is not None
+def command_of(path: str) -> click.Command:
+    command: click.Command = cli
+    for name in path.split():
+        assert isinstance(command, click.Group)
+        with click.Context(command) as context:
+            child = command.get_command(context, name)
+        assert child is not None
+        command = child
     return command
 
 
@@ -160,7 +165,7 @@ def embedding_server() -> Iterator[EmbeddingServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize("name", [*COMMANDS, *(f"admin {name}" for name in admin.COMMANDS)])
 def test_the_examples_in_help_run(
     lineage: LineageCommand,
     home: Path,
@@ -175,7 +180,7 @@ def test_the_examples_in_help_run(
     lineage.end_sample(session="2489c83d-fca2-5674-a85a-9f9be83b8d4e")
     FakePrograms(tmp_path / "bin", monkeypatch).add("claude", CLAUDE)
     assert examples(name), f"the help of {name} shows no example"
-    if name == "embed":
+    if name == "admin embed":
         machine = home / ".config" / "lineage" / "config.toml"
         machine.parent.mkdir(parents=True)
         machine.write_text(f'[embedding]\nprovider = "openai"\nurl = "{embedding_server.url}"\nmodel = "m-1"\n')

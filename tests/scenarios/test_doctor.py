@@ -1,4 +1,4 @@
-"""`lineage doctor`: what keeps sessions from becoming memory on this machine, each with what mends it.
+"""`lineage status`: what keeps sessions from becoming memory on this machine, each with what mends it.
 
 Fails without any of `_check_hooks`, `_check_sessions` (and in it `is_wanted`, `is_known`, `_has_new_words`),
 `_check_workspace` and the engine's check in app/doctor.py.
@@ -59,7 +59,7 @@ def test_sessions_in_temporary_folders_are_counted_and_no_finding(lineage: Linea
         done = lineage("session-end", "--harness", "generic", "--project", project, *talk)
         hidden = "in a temporary folder, or a test: kept, not shown in search and memory → lineage show "
         assert (done.code, hidden in done.out) == (0, project == folder)
-    line = "2 sessions in a temporary folder, or a test: kept, not shown in search and memory → lineage sessions"
+    line = "2 sessions in a temporary folder, or a test: kept, not shown in search and memory → lineage list"
     done = lineage("doctor")
     assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
     assert f"not shown  {line}" in lineage("status").out
@@ -229,14 +229,14 @@ def test_hooks_that_were_never_run_are_a_finding(lineage: LineageCommand, home: 
         set_age(path, 24)
     done = lineage("doctor")
     assert done.code == 4
-    assert "openclaw: no capture holds 1 session of the last 14 days → lineage sweep" in done.out
+    assert "openclaw: no capture holds 1 session of the last 14 days → lineage admin sweep" in done.out
     keep_openclaw_session(home, "since")
     done = lineage("doctor")
     assert done.code == 4
     assert "hooks are installed, and none was run in 1 session since → start the gateway again; then" in done.out
     with open_test_workspace(lineage.root) as ws:
         ws.telemetry.mark("event openclaw", f"{clock.now()} turn-end")
-    assert "no capture holds 2 sessions of the last 14 days → lineage sweep" in lineage("doctor").out
+    assert "no capture holds 2 sessions of the last 14 days → lineage admin sweep" in lineage("doctor").out
     assert lineage("sweep").code == 0
     assert lineage("doctor").code == 0
 
@@ -267,7 +267,7 @@ def test_status_names_the_hooks_and_a_program_that_is_not_on_path_has_its_line(
         (home / name).mkdir()
     lineage("hooks", "install", "codex")
     done = lineage("status")
-    assert "hooks      codex installed, untrusted; gemini not installed → lineage doctor" in done.out.splitlines()
+    assert "hooks      codex installed, untrusted; gemini not installed" in done.out.splitlines()
     assert lineage("status", "--json").json["hooks"] == {"codex": "installed, untrusted", "gemini": "not installed"}
     monkeypatch.setenv("PATH", "/nowhere")
     assert "` is not on PATH: " in lineage("doctor").out
@@ -329,7 +329,7 @@ def test_what_waits_is_named_until_when_and_a_finding_once_nobody_came(
         set_age(path, 1)
         done = lineage("doctor")
     assert done.code == 4
-    assert "spool: 1 session ended and nobody captured what is new in them → lineage sweep" in done.out
+    assert "spool: 1 session ended and nobody captured what is new in them → lineage admin sweep" in done.out
     assert "no capture holds" not in done.out
     lineage("sweep")
     done = lineage("doctor")

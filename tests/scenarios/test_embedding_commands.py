@@ -50,7 +50,7 @@ def test_from_configuration_to_results(lineage: LineageCommand, configured: Path
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     before = lineage("search", "vessel")
     assert (before.code, before.err.count("note: ")) == (0, 1)
-    assert "run `lineage embed`" in before.err
+    assert "run `lineage admin embed`" in before.err
     assert "note" not in before.out
     done = lineage("embed", "--json")
     assert done.json["embedded"] > 0

@@ -127,7 +127,9 @@ def test_a_harness_that_hangs_is_watched_for_a_bounded_time_and_swept_on_demand(
         assert waiting == OpenSession("claude-code", "s-1", until=None, process=waiting.process)
         # the next worker goes on with it
         assert not worker._wait_for_open([waiting], open_private_store(lineage.root), deadline=0)
-        assert "waiting: claude-code s-1, while its process runs → lineage sweep --idle 0" in lineage("doctor").out
+        assert (
+            "waiting: claude-code s-1, while its process runs → lineage admin sweep --idle 0" in lineage("doctor").out
+        )
         assert "1 session captured" in lineage("sweep", "--idle", "0").out
         assert lineage("doctor").code == 0
 

@@ -1,4 +1,4 @@
-"""`lineage sessions --lane`: which sessions a lane has had, which one it is in, and whether that is over."""
+"""`lineage list --lane`: which sessions a lane has had, which one it is in, and whether that is over."""
 
 import json
 from pathlib import Path

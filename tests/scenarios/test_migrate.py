@@ -1,4 +1,4 @@
-"""`lineage book migrate`: notes that agents kept come into books, line for line; nothing is lost, nothing comes twice.
+"""`lineage memory migrate`: notes that agents kept come into books, line for line; nothing is lost or doubled.
 
 Lessons, 26: "Text before the first `##` is lost on migration." What the guards rest on: `_apart`, `_Drafts`, `_is_own`
 and `refuse_agents` in pipeline/knowledge/migrating.py, and extract/notes.py.
@@ -245,7 +245,7 @@ def test_a_book_of_another_workspace_is_no_note(vault: LineageCommand, tmp_path:
     vault("remember", "--curated", "Ask first.")
     put(tmp_path / "other", {other.name: (vault.root / other.name).read_text()})
     done = vault("book", "migrate", str(other))
-    assert (done.code, "lineage bundle" in done.out) == (1, True)
+    assert (done.code, "lineage admin bundle" in done.out) == (1, True)
     assert waiting(vault) == []
 
 

@@ -1,4 +1,4 @@
-"""`lineage migrate-store`: every file arrives as it was, whatever cuts it off, and nobody's files are written over.
+"""`lineage admin move`: every file arrives as it was, whatever cuts it off, and nobody's files are written over.
 
 What each guard rests on:
 - resumed and exact: `_claim` and `_drop` in moving.py; the mark goes last, in `migrated`.
@@ -96,7 +96,7 @@ def test_a_memory_that_has_moved_is_moved_no_second_time(lineage: LineageCommand
     filled(lineage)
     assert migrate(lineage, tmp_path / "new").code == 0
     again = migrate(lineage, tmp_path / "new")
-    assert (again.code, "lineage mirror" in again.err) == (1, True)
+    assert (again.code, "lineage admin mirror" in again.err) == (1, True)
 
 
 @pytest.mark.parametrize("place", ["", "/within"])

@@ -1,4 +1,4 @@
-"""`lineage mirror`: a folder and a memory kept in step, what every sort of file becomes, and what is never done.
+"""`lineage admin mirror`: a folder and a memory kept in step, what every sort of file becomes, and what is never done.
 
 What each guard rests on:
 - no write lost: compare-and-swap in `put`, three-way merges in core/mirror_contents.py, `_kept_beside`.

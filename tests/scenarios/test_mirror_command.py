@@ -1,4 +1,4 @@
-"""`lineage mirror` as a person or a service runs it: one round, the loop, what it refuses; and over a real bucket.
+"""`lineage admin mirror` as people and services run it: one round, the loop, what it refuses; over a real bucket.
 
 What each guard rests on: `_check_folder`, the mutex in `open_mirror`, `Rounds.end` at SIGTERM, `run` at a failure.
 """

@@ -151,7 +151,7 @@ def test_a_workspace_that_others_can_read_is_a_finding_until_it_is_upgraded(line
     for path in (lineage.root, *lineage.root.rglob("*")):
         path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o055)
     done = lineage("doctor")
-    assert (done.code, "lineage upgrade" in done.out) == (4, True)
+    assert (done.code, "lineage admin upgrade" in done.out) == (4, True)
     count = len(lineage("upgrade", "--dry-run", "--json").json["modes"])
     assert lineage("doctor").code == 4
     assert len(lineage("upgrade", "--json").json["modes"]) == count > 0

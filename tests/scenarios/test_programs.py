@@ -49,7 +49,7 @@ def test_resume_says_what_is_wrong_and_what_next(lineage: LineageCommand, folder
     capture_first_message(lineage, folder, "generic", "s-2")
     capture_first_message(lineage, folder, "openclaw", "s-3")
     unknown = lineage("resume", "nobody")
-    assert (unknown.code, "no session 'nobody'" in unknown.err, "`lineage sessions`" in unknown.err) == (1, True, True)
+    assert (unknown.code, "no session 'nobody'" in unknown.err, "`lineage list`" in unknown.err) == (1, True, True)
     assert "generic is no program" in lineage("resume", "s-2").err
     assert "openclaw does not resume" in lineage("resume", "s-3").err
 

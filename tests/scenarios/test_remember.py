@@ -139,7 +139,7 @@ def test_what_is_known_says_so_wherever_it_stands(vault: LineageCommand, monkeyp
     waits = vault("remember", "The parser is hand-written.", "--json").json
     known = vault("remember", "The parser is hand-written.", "--json").json
     assert (known["status"], known["id"], known["path"]) == ("known", waits["id"], "books/pending/global/note.md")
-    assert "lineage book confirm" in known["hint"]
+    assert "lineage memory review" in known["hint"]
     monkeypatch.delenv("CODEX_THREAD_ID")
     stated = vault("remember", "The parser is hand-written.", "--json").json
     assert (stated["status"], stated["trust"]) == ("remembered", "[user-stated]"), "the user's word stands at once"
@@ -226,7 +226,7 @@ def test_a_variable_that_is_empty_or_says_where_things_lie_is_no_harness() -> No
 @pytest.mark.usefixtures("in_claude")
 def test_an_agent_s_words_are_derived_and_wait(vault: LineageCommand) -> None:
     done = vault("remember", "--kind", "preference", "User prefers tabs.")
-    assert "lineage book confirm" in done.out
+    assert "lineage memory review" in done.out
     assert "claude-code" in done.out
     assert book(vault, "global", "preference") == []
     for scope, kind in (("project/demo", "decision"), ("agent/default", "task"), ("peer/bob", "note")):

@@ -77,7 +77,7 @@ def resanitized(root: Path, **options: Any) -> ResanitizeResult:
 
 def test_no_byte_of_the_workspace_holds_it_any_more_and_verify_finds_nothing(root: Path) -> None:
     with opened(root) as ws:
-        assert {finding.mend for finding in verify(ws)} == {"lineage resanitize"}
+        assert {finding.mend for finding in verify(ws)} == {"lineage admin resanitize"}
     untouched = {path: data for path, data in read_workspace_files(root).items() if SECRET.encode() not in data}
     done = resanitized(root)
     assert find_holders(root, SECRET) == []
@@ -212,7 +212,7 @@ def test_a_run_that_was_cut_off_with_its_spool_lost_is_a_finding_that_names_the_
         (root / path).unlink()
     with opened(root) as ws:
         found = [finding for finding in verify(ws) if "cut off" in finding.what]
-        assert {finding.mend for finding in found} == {"lineage resanitize"}
+        assert {finding.mend for finding in found} == {"lineage admin resanitize"}
         resanitize(ws)
         assert verify(ws) == []
     assert find_holders(root, SECRET) == []

@@ -1,4 +1,4 @@
-"""`lineage sanitize`: a file or stdin without its secrets, and a report that says where they are and not what."""
+"""`lineage admin sanitize`: a file or stdin without its secrets, and a report that says where they are and not what."""
 
 import base64
 import json

@@ -410,7 +410,7 @@ def test_a_vector_file_of_another_machine_adds_nothing_and_is_mended(
     assert sessions(search(ws, "feline", "default", 5, mode=SEMANTIC)) == []
     found = search(ws, "boat row", "default", 5)
     assert set(sessions(found)) == {"s-reader", "s-harbour"}
-    assert found.notes[0].endswith("run `lineage embed`")
+    assert found.notes[0].endswith("run `lineage admin embed`")
     while embed_pending(ws).embedded:
         pass
     assert semantic(ws, "vessel", limit=1)[0].session_id == "s-harbour"

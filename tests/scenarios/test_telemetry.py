@@ -1,4 +1,4 @@
-"""`lineage telemetry reset`: the operator's own action on what was counted. (spec: re-index)
+"""`lineage admin telemetry reset`: the operator's own action on what was counted. (spec: re-index)
 
 Fails without the question, and where a reset reaches the index, a file, or what a repeated end counts.
 """
@@ -28,7 +28,7 @@ def read_counters(lineage: LineageCommand) -> dict[str, int]:
 def test_it_asks_first(lineage: LineageCommand) -> None:
     before = read_counters(lineage)
     done = lineage("telemetry", "reset")
-    assert (done.code, "lineage telemetry reset --yes" in done.err) == (2, True)
+    assert (done.code, "lineage admin telemetry reset --yes" in done.err) == (2, True)
     with patch("sys.stdin.isatty", return_value=True), patch("click.termui.visible_prompt_func", return_value="n"):
         assert lineage("telemetry", "reset").code == 130
     assert read_counters(lineage) == before

@@ -188,31 +188,31 @@ FINDINGS = {
         lambda root: (deleted(claim(root)), own(root, "manifest"))[1], "SHOULD", "claim is missing", "lineage reindex"
     ),
     "a damaged claim": Case(
-        lambda root: changed(claim(root), lambda text: text[:20]), "SHOULD", "", "lineage recover"
+        lambda root: changed(claim(root), lambda text: text[:20]), "SHOULD", "", "lineage admin recover"
     ),
-    "an artifact that no manifest names": Case(unlinked, "SHOULD", "in no manifest", "lineage recover"),
+    "an artifact that no manifest names": Case(unlinked, "SHOULD", "in no manifest", "lineage admin recover"),
     "a lost manifest": Case(
         lambda root: (deleted(own(root, "manifest")), own(root, "summary"))[1],
-        "SHOULD", "its manifest", "lineage recover",
+        "SHOULD", "its manifest", "lineage admin recover",
     ),
     "a lost summary": Case(
         lambda root: (deleted(own(root, "summary")), own(root, "transcript"))[1],
-        "SHOULD", "links to", "lineage recover",
+        "SHOULD", "links to", "lineage admin recover",
     ),
-    "a second manifest": Case(second_manifest, "SHOULD", "second manifest", "lineage recover"),
-    "an unfinished flow": Case(unfinished, "SHOULD", "an unfinished session-end", "lineage recover"),
+    "a second manifest": Case(second_manifest, "SHOULD", "second manifest", "lineage admin recover"),
+    "an unfinished flow": Case(unfinished, "SHOULD", "an unfinished session-end", "lineage admin recover"),
     "a job that cannot be read": Case(damaged_job, "SHOULD", "no job", "look at it"),
     "a spool that others can read": Case(exposed, "MUST", "others can read", "chmod 700 .lineage/spool"),
-    "what the sanitizer would redact": Case(with_a_secret, "MUST", "redacts", "lineage resanitize"),
+    "what the sanitizer would redact": Case(with_a_secret, "MUST", "redacts", "lineage admin resanitize"),
     "a sync's leftover": Case(stray, "SHOULD", "not a name of ours", "move it away"),
     "a removed session's file": Case(back_again, "MUST", "came back", "lineage remove {token} --again"),
     "a damaged tombstone": Case(damaged_tombstone, "MUST", "", RESTORE),
     "a MEMORY.md that somebody edited": Case(
         lambda root: changed(root / "MEMORY.md", lambda text: text + "mine\n"),
-        "SHOULD", "is not what the files say", "lineage render",
+        "SHOULD", "is not what the files say", "lineage admin render",
     ),
     "a lost MEMORY.md": Case(
-        lambda root: deleted(root / "agents" / "reviewer" / "MEMORY.md"), "SHOULD", "is missing", "lineage render"
+        lambda root: deleted(root / "agents" / "reviewer" / "MEMORY.md"), "SHOULD", "is missing", "lineage admin render"
     ),
 }  # fmt: skip
 
@@ -259,7 +259,7 @@ def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lin
     (lineage.root / "MEMORY.md").unlink()
     done = lineage("verify")
     assert done.code == 4
-    assert "SHOULD MEMORY.md\n       is missing\n       → lineage render\n1 findings\n" in done.out
+    assert "SHOULD MEMORY.md\n       is missing\n       → lineage admin render\n1 findings\n" in done.out
 
 
 @pytest.mark.leaves_findings
@@ -312,6 +312,6 @@ def test_a_memory_md_of_an_agent_whose_files_are_gone_is_found(lineage: LineageC
     path = lineage.root / "agents" / "reviewer" / "MEMORY.md"
     changed(path, lambda text: text + "- a row of nobody\n")
     (finding,) = findings(lineage)
-    assert (finding["path"], finding["mend"]) == ("agents/reviewer/MEMORY.md", "lineage render")
+    assert (finding["path"], finding["mend"]) == ("agents/reviewer/MEMORY.md", "lineage admin render")
     assert json.loads(lineage("render", "--json").out)["memory_md"][1]["written"] is True
     assert findings(lineage) == []

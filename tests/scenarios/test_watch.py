@@ -1,4 +1,4 @@
-"""`lineage watch` as people run it: a process of its own beside those who change the files. No test asserts a time.
+"""`lineage admin watch` as people run it: a process beside those who change the files. No test asserts a time.
 
 What each guard rests on:
 - nothing lost in a burst: the scan after each hint; the timer, where no hint comes at all.

@@ -41,7 +41,7 @@ def edit_by_hand(ws: Workspace, path: str, text: str) -> None:
 def show_book(
     vault: LineageCommand, scope: str = "global", kind: str = "preference", *more: str
 ) -> list[dict[str, Any]]:
-    """What `lineage book show` says of a book's entries."""
+    """What `lineage memory show` says of a book's entries."""
     found: list[dict[str, Any]] = vault("book", "show", scope, kind, *more, "--json").json["entries"]
     return found
 

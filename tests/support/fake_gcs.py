@@ -1,7 +1,7 @@
 """A stand-in for Google Cloud Storage: its XML API as far as lineage asks it, by its public documentation.
 
 None of the servers that can be installed keeps Google's conditions over this interface. What this one can't show is
-that Google does as it says; `lineage store check gs://…` does. As a program: `python google.py PORT BUCKET`.
+that Google does as it says; `lineage admin store-check gs://…` does. As a program: `python google.py PORT BUCKET`.
 """
 
 import hashlib

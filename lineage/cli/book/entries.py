@@ -1,4 +1,4 @@
-"""`lineage book`: its commands but `add`, and the output of an entry."""
+"""`lineage memory`: its commands but `add`, and the output of an entry."""
 
 import sys
 from collections.abc import Sequence
@@ -41,7 +41,8 @@ def print_entry(place: books.EntryLocation) -> None:
         print_text(f"    {line}".rstrip())
 
 
-def _print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> int:
+def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> int:
+    """Print an entry that was changed and its place, and return the exit code 0."""
     line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})"
     return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
 
@@ -54,8 +55,8 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
 
     \b
     Example:
-      lineage book list --scope global
-      lineage book list --pending
+      lineage memory list --scope global
+      lineage memory list --pending
     """
     found = run_in_workspace(root, lambda ws: books.list_books(ws, scope), needs_index=False)
     selected = [book for book in found if book.waiting or not pending]
@@ -68,7 +69,7 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
         print_text("nothing waits" if pending else "no books yet: `lineage remember TEXT` begins one")
     elif pending:
         print_text(
-            "`lineage book confirm ID` shows where an entry came from, and asks; `lineage book forget ID` drops it"
+            "`lineage memory review ID` shows where an entry came from, and asks; `lineage memory forget ID` drops it"
         )
     return 0
 
@@ -101,8 +102,8 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
 
     \b
     Example:
-      lineage book show global preference
-      lineage book show global curated --json
+      lineage memory show global preference
+      lineage memory show global curated --json
     """
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
@@ -119,7 +120,7 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     for problem in contents.problems:
         print_text(f"problem: {ref.path}: {problem}")
     if not contents.entries:
-        print_text(f"nothing in {ref.path}; `lineage book list` names the books")
+        print_text(f"nothing in {ref.path}; `lineage memory list` names the books")
     return 0
 
 
@@ -133,23 +134,23 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
     \b
     Example:
-      lineage book edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
-      lineage book edit 718d
+      lineage memory edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
+      lineage memory edit 718d
     """
     if text is None:
         place = _edit_in_editor(root, entry_id)
     else:
         body = options.read_text([text])
         place = run_in_workspace(root, lambda ws: books.edit_entry(ws, entry_id, body, detect_caller()), writes=True)
-    return _print_change(place, "edited", as_json=as_json)
+    return print_change(place, "edited", as_json=as_json)
 
 
 def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
     books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
-        raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage book edit ID TEXT")
-    command = find_editor("give the text: lineage book edit ID TEXT")
+        raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage memory edit ID TEXT")
+    command = find_editor("give the text: lineage memory edit ID TEXT")
     place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
     words = build_command(command, root / place.ref.path, place.line, waits=True)
     run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
@@ -165,11 +166,11 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage book done 4c1f
-      lineage book done 4c1f --undo
+      lineage memory done 4c1f
+      lineage memory done 4c1f --undo
     """
     place = run_in_workspace(root, lambda ws: books.set_task_done(ws, entry_id, is_done=not undo), writes=True)
-    return _print_change(place, "open again" if undo else "done", as_json=as_json)
+    return print_change(place, "open again" if undo else "done", as_json=as_json)
 
 
 @options.command("pin")
@@ -182,20 +183,20 @@ def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None
 
     \b
     Example:
-      lineage book pin 718d
-      lineage book pin 718d --undo
-      lineage book pin 718d --global --kind preference
+      lineage memory pin 718d
+      lineage memory pin 718d --undo
+      lineage memory pin 718d --global --kind preference
     """
     if is_global:
         kind = kind or _ask_kind(as_json=as_json)
         place = run_in_workspace(root, lambda ws: books.pin_globally(ws, entry_id, kind, detect_caller()), writes=True)
-        return _print_change(place, "pinned to global", as_json=as_json)
+        return print_change(place, "pinned to global", as_json=as_json)
     if kind:
         raise InvalidInput("an entry has its kind", hint="give `--global` with it")
     place = run_in_workspace(
         root, lambda ws: books.pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
     )
-    return _print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
 
 
 def _ask_kind(*, as_json: bool) -> str:
@@ -204,7 +205,7 @@ def _ask_kind(*, as_json: bool) -> str:
     return str(click.prompt("What is it, globally?", type=click.Choice(_GLOBAL_KINDS), default=_GLOBAL_KINDS[0]))
 
 
-@options.command("demote")
+@options.command("move")
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope")
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
@@ -214,28 +215,10 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
 
     \b
     Example:
-      lineage book demote 718d project/lineage
+      lineage memory move 718d project/lineage
     """
     place = run_in_workspace(root, lambda ws: books.demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
-    return _print_change(place, "moved", as_json=as_json)
-
-
-@options.command("forget")
-@click.argument("entry_id", metavar="ID")
-def forget(root: Path, entry_id: str, as_json: bool) -> int:
-    """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
-
-    \b
-    Example:
-      lineage book forget 718d
-    """
-    place = run_in_workspace(root, lambda ws: books.forget_entry(ws, entry_id, detect_caller()), writes=True)
-    _print_change(place, "forgotten", as_json=as_json)
-    if not as_json:
-        print_text(
-            "  its words won't come back either; to take that back, remember them: you are told which line to delete"
-        )
-    return 0
+    return print_change(place, "moved", as_json=as_json)
 
 
 @options.command("confirm")
@@ -244,17 +227,17 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
 def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
     """Put in force what waits: each entry is shown with the words it came from and a link to them, then asked about.
 
-    Only you can confirm, no agent. `lineage book list --pending` names what waits.
+    Only you can confirm, no agent. `lineage memory list --pending` names what waits.
 
     \b
     Example:
-      lineage book confirm 77ab 0c3e
+      lineage memory review 77ab 0c3e
     """
     # an agent must not put its own proposals in force
     books.refuse_agents(detect_caller(), "confirm what waits for the user")
     evidence = run_in_workspace(root, lambda ws: books.load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
-        raise InvalidInput("this has to be confirmed", hint=f"`lineage book confirm {' '.join(entry_ids)} --yes`")
+        raise InvalidInput("this has to be confirmed", hint=f"`lineage memory review {' '.join(entry_ids)} --yes`")
     accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
     # opened anew: the workspace is not held while the user thinks
     places = run_in_workspace(root, lambda ws: books.confirm_entries(ws, accepted, detect_caller()), writes=True)
@@ -268,6 +251,12 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
 
 
 def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
+    print_evidence(evidence)
+    return yes or click.confirm(f"Put {evidence.location.entry.id} in force?")
+
+
+def print_evidence(evidence: books.Evidence) -> None:
+    """Print an entry that waits, the words it came from and a link to them."""
     entry, ref = evidence.location.entry, evidence.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
     _print_indented("says", entry.body)
@@ -277,7 +266,6 @@ def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
     print_text(f"  in: {link}" + (f" ({speaker})" if speaker else ""))
     for text in evidence.replaces:
         _print_indented("takes the place of", text)
-    return yes or click.confirm(f"Put {entry.id} in force?")
 
 
 def _print_indented(label: str, text: str) -> None:
@@ -296,7 +284,7 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
 
     \b
     Example:
-      lineage book why 718d
+      lineage memory why 718d
     """
     found = run_in_workspace(root, lambda ws: explain_entry(ws, entry_id), needs_index=False)
     return print_result(found.as_json(), lambda: _print_explanation(found), as_json=as_json)
@@ -331,8 +319,8 @@ def migrate(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: boo
 
     \b
     Example:
-      lineage book migrate ~/.claude --dry-run
-      lineage book migrate ~/demo/.memory --agent ann
+      lineage memory migrate ~/.claude --dry-run
+      lineage memory migrate ~/demo/.memory --agent ann
     """
     request = MigrationRequest(
         paths=tuple(expand_home(path).absolute() for path in paths), root=root, agent_id=agent_id, is_dry_run=dry_run
@@ -357,7 +345,7 @@ def _print_migrated(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
     if not files:
         print_text("no notes there")
     elif any(file.counts["waiting"] for file in files) and not dry_run:
-        print_text("`lineage book list --pending` shows what waits, `lineage book confirm ID` puts it in force")
+        print_text("`lineage memory list --pending` shows what waits, `lineage memory review ID` puts it in force")
     if dry_run:
         print_text("nothing was written")
 
@@ -372,8 +360,8 @@ def relearn(root: Path, dry_run: bool, as_json: bool) -> int:
 
     \b
     Example:
-      lineage book relearn --dry-run
-      lineage book relearn
+      lineage memory relearn --dry-run
+      lineage memory relearn
     """
     with show_progress("relearn") as progress:
         result = run_in_workspace(

@@ -36,7 +36,7 @@ def find_part(book: Book, identifier: str) -> BookPart:
     """Return the part of an entry. Raises NotFoundError for none, InvalidInput if its end marker is missing."""
     part = next((part for part in book.parts if part.entry and part.entry.id == identifier), None)
     if part is None:
-        hint = "run `lineage book show` for the entries and their ids"
+        hint = "run `lineage memory show` for the entries and their ids"
         raise NotFoundError(f"no entry {identifier[:40]!r} in {book.kind} of {book.scope}", hint=hint)
     if not part.is_complete:
         hint = f"write `<!-- lineage:end {identifier} -->` below it, or delete it by hand"

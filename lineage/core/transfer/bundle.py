@@ -27,7 +27,7 @@ SESSIONS = "sessions"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_HINT = "the bundle is damaged, or was not made by `lineage bundle export`; nothing was written"
+_HINT = "the bundle is damaged, or was not made by `lineage admin bundle export`; nothing was written"
 
 
 @dataclass(frozen=True, slots=True)

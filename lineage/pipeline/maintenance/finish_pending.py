@@ -21,7 +21,7 @@ from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""
-_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage recover`"
+_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage admin recover`"
 
 
 class FinishPendingResult:

@@ -1,4 +1,4 @@
-"""The commands of `lineage book`: list, show, change and confirm the entries of books (format: Books).
+"""The commands of `lineage memory`: list, show, change and confirm the entries of books (format: Books).
 
 A change goes into the file first, then into the index, then into MEMORY.md. Agents can neither edit nor move entries,
 nor drop the user's statements. (reliability: poisoned memory)
@@ -139,13 +139,13 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
         forgotten = {identifier for ref in ws.documents.books.list() for identifier in read_contents(ws, ref).forgotten}
         if gone := [identifier for identifier in sorted(forgotten) if prefix and identifier.startswith(prefix.lower())]:
             problem = f"{gone[0]} is forgotten already, or moved to another scope"
-            raise NotFoundError(problem, hint="`lineage book list` names the books")
-        hint = "`lineage book list` names the books, `lineage book show SCOPE KIND` their entries with ids"
+            raise NotFoundError(problem, hint="`lineage memory list` names the books")
+        hint = "`lineage memory list` names the books, `lineage memory show SCOPE KIND` their entries with ids"
         raise NotFoundError(f"no entry {prefix[:40]!r} in any book", hint=hint)
     names = sorted({f"{location.entry.id} ({location.ref.kind} of {location.ref.scope})" for location in matches})
     if len(names) > 1:
         more = " …" if len(names) > _MAX_CANDIDATES else ""
-        hint = "give more of the id; `lineage book show SCOPE KIND` has it whole"
+        hint = "give more of the id; `lineage memory show SCOPE KIND` has it whole"
         raise NotFoundError(f"{prefix[:40]!r} is ambiguous: {', '.join(names[:_MAX_CANDIDATES])}{more}", hint=hint)
     return min(matches, key=lambda match: (match.ref.shelf != "", match.ref.shelf != PENDING, match.ref.shelf))
 
@@ -169,7 +169,7 @@ def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = No
     _require_not_handwritten(location)
     body = ws.build_sanitizer().sanitize(text)
     if not body.strip():
-        raise InvalidInput("an entry says something", hint=f"to drop it: lineage book forget {location.entry.id}")
+        raise InvalidInput("an entry says something", hint=f"to drop it: lineage memory forget {location.entry.id}")
     body = format_entry_body(body, is_user_text=True)
     return _apply_change(ws, location, lambda book: book_edits.edit(book, location.entry.id, body, ws.now))
 
@@ -221,7 +221,7 @@ def pin_globally(ws: Workspace, prefix: str, kind: str, caller: Caller | None = 
     refuse_agents(caller, "pin an entry to global memory")
     location = _require_not_handwritten(find_entry(ws, prefix))
     if location.ref.scope == GLOBAL:
-        hint = f"`lineage book confirm {location.entry.id}` if it waits"
+        hint = f"`lineage memory review {location.entry.id}` if it waits"
         raise InvalidInput(f"{location.entry.id} is global already", hint=hint)
     entry, target = location.entry, BookRef(GLOBAL, kind)
     copied = ("at", "tool", "origin", "tags", "about")
@@ -362,7 +362,7 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
     for item in evidence:  # all of them before the first change
         name = item.location.entry.id
         if _find_pending(ws, name).entry != item.location.entry:
-            raise InvalidInput(f"{name} was changed since it was shown", hint=f"lineage book confirm {name}")
+            raise InvalidInput(f"{name} was changed since it was shown", hint=f"lineage memory review {name}")
 
     def confirm(staged: Workspace) -> None:
         for item in evidence:
@@ -387,7 +387,7 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
     except NotFoundError:
         location = find_entry(ws, prefix)
     problem = f"{location.entry.id} doesn't wait: it stands in {location.ref.path}"
-    raise InvalidInput(problem, hint="`lineage book list --pending`")
+    raise InvalidInput(problem, hint="`lineage memory list --pending`")
 
 
 def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:

@@ -1,7 +1,7 @@
 """Learning from captures: turns → candidates → policy → books, each text once (format: Books).
 
 A global text derived from a session waits on the `pending` shelf with its original words: the entry's `more` holds them
-as JSON text under the key `quote`, and `lineage book confirm` shows them. `from` links to the turn,
+as JSON text under the key `quote`, and `lineage memory review` shows them. `from` links to the turn,
 `[[memory/…--transcript.md#^t-0123456789]]`. The id is made of that turn: a turn that is captured again, in another
 file, adds nothing, and a forgotten entry of it stays forgotten. Compactions teach nothing: they repeat what turns say.
 """

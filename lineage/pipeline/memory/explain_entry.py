@@ -1,4 +1,4 @@
-"""Why an entry was learned (`lineage book why`): the features of its sentence, read anew in its capture."""
+"""Why an entry was learned (`lineage memory why`): the features of its sentence, read anew in its capture."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Migration of agents' flat notes into books: `lineage book migrate` (format: Books; lessons: 26, 27).
+"""Migration of agents' flat notes into books: `lineage memory migrate` (format: Books; lessons: 26, 27).
 
 Every non-blank line of a note ends up in a book or in the result; the note itself stays as it is. The author of a line
 is unknown, so all entries are derived. They are in force for their agent or project, and global ones wait for the user.
@@ -188,8 +188,8 @@ def _read_note(path: Path, layout: NoteMetadata) -> str:
     except UnicodeDecodeError as error:
         raise InvalidInput("it is no UTF-8 text", hint="convert it first") from error
     if layout.kind == CURATED and any(map(parse_marker, text.splitlines())):
-        problem = "it is a book of another workspace: `lineage bundle` brings over its entries"
-        raise InvalidInput(problem, hint="lineage bundle --help")
+        problem = "it is a book of another workspace: `lineage admin bundle` brings over its entries"
+        raise InvalidInput(problem, hint="lineage admin bundle --help")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Learning again from captured sessions, with today's rules (`lineage book relearn`).
+"""Learning again from captured sessions, with today's rules (`lineage memory relearn`).
 
 What rules once found, and nobody edited, pinned, ticked or confirmed, gives way to what they find today. Everything
 else stays, and what was forgotten stays forgotten, also as a part of a longer text. A transcript that can't be read

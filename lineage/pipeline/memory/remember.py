@@ -1,4 +1,4 @@
-"""Remembering on request: `lineage remember` and `lineage book add` (format: Books).
+"""Remembering on request: `lineage remember` and `lineage memory add` (format: Books).
 
 The policy is that of candidates in transcripts. A text typed at a terminal is the user's, and stands at once. A call
 inside a harness is an agent's, even if it claims otherwise: it waits on the pending shelf, seen by its own session
@@ -47,11 +47,11 @@ _HINTS = {
     "private session": "nothing of a private session leaves it: give `--scope session/TOKEN` of that session",
     "tool output": "what a tool has said stays in its session",
     "removed session": "a removed session does not come back",
-    "too many wait": "look at what waits first: lineage book list --pending",
-    PENDING: "it waits: `lineage book confirm` puts it in force",
-    GLOBAL: "only this session sees it until the user confirms it: lineage book confirm ID",
+    "too many wait": "look at what waits first: lineage memory list --pending",
+    PENDING: "it waits: `lineage memory review` puts it in force",
+    GLOBAL: "only this session sees it until the user confirms it: lineage memory review ID",
     UNTIL_CAPTURE: "only this session sees it until its capture finds no tool's words in it, or the user confirms it: "
-    "lineage book confirm ID",
+    "lineage memory review ID",
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
     "no session": "name where it belongs, for example `--scope project/NAME`",
 }

@@ -68,7 +68,7 @@ def select_export(ws: Workspace, agent_id: str | None, wanted: SessionFilter) ->
             for tie, token in _list_origins(row, manifest.forked_from):
                 children.setdefault(token, []).append(RelatedSession(tie, row.session_id, row))
     if not sessions:
-        raise NotFoundError("no session is left to export", hint="`lineage sessions --agent all` lists what there is")
+        raise NotFoundError("no session is left to export", hint="`lineage list --agent all` lists what there is")
     for token, row in sessions.items():
         started = sum(one.tie == "started" for one in children.get(token, ()))
         sessions[token] = replace(row, sub_agents=started)

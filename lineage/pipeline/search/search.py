@@ -30,7 +30,7 @@ SMOOTHING = 60  # the larger, the more two middling ranks outweigh a single firs
 
 _LOWEST_PLACE = 3  # of what the words find first, while vectors are missing
 _IDENTIFIER = re.compile(r"\w[_./:\\-]+\w|[a-z][A-Z]|\d")
-_EMBED = "run `lineage embed`"
+_EMBED = "run `lineage admin embed`"
 _MIN_RANKED, _RANKED_PER_RESULT = 30, 2  # fusion needs rankings longer than its result
 _FIRST_NEAREST = 400  # filters drop passages: if these leave too few results, all passages are looked at
 _UNLIMITED = 1 << 40

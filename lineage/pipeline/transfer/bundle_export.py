@@ -37,7 +37,7 @@ def export_session(ws: Workspace, reference: str, *, include_private: bool = Fal
         with session_lock(ws, token):
             manifest = load_session(ws, token).manifest
             if manifest is None:
-                raise NotFoundError(f"session {row.session_id} has no manifest", hint="run `lineage recover`")
+                raise NotFoundError(f"session {row.session_id} has no manifest", hint="run `lineage admin recover`")
             scope = session_scope(token)  # no file of another scope leaves with a session
             books = [ref.path for ref in ws.documents.books.list() if ref.scope == scope]
             files |= _read_files(ws, [*list_artifact_paths(manifest), manifest.path, *books])

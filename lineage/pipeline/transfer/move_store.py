@@ -73,7 +73,7 @@ def _claim_target(target: Store, origin: str) -> None:
     if blob is None and target.is_empty(""):
         target.create(_MARK, mark)
     elif blob is None or blob.data != mark:
-        hint = "name an empty one; `lineage mirror` keeps two memories in step"
+        hint = "name an empty one; `lineage admin mirror` keeps two memories in step"
         raise WorkspaceError("the target isn't empty, and no move from there was begun", hint=hint)
 
 
@@ -103,5 +103,6 @@ def _copy_file(source: Store, target: Store, key: str) -> tuple[int, bool]:
             return len(blob.data), False
     copy = read_or_none(target, key)
     if copy is None or copy.data != blob.data:
-        raise WorkspaceError(f"{key}: the target gives back other bytes than it got", hint="run `lineage store check`")
+        problem = f"{key}: the target gives back other bytes than it got"
+        raise WorkspaceError(problem, hint="run `lineage admin store-check`")
     return len(blob.data), True

@@ -35,7 +35,7 @@ def _migrate(
 ) -> Any:  # fmt: skip
     """Import notes. Files are read for a local client only, as transcripts are."""
     if not call.service.is_local:
-        raise InvalidInput("paths are files of this machine", hint="run `lineage book migrate` there")
+        raise InvalidInput("paths are files of this machine", hint="run `lineage memory migrate` there")
     files = tuple(map(Path, paths))
     if not files or not all(path.is_absolute() and "\0" not in str(path) for path in files):
         raise InvalidInput("a path isn't absolute", hint="give whole paths of files or folders, at least one")
@@ -183,7 +183,7 @@ ROUTES = (
     Route(GET, "/openapi.json", "getOpenApi", "This document.",
         answer=dict[str, Any], run=_get_document, needs_index=False),
     Route(POST, "/migrate", "migrateNotes",
-        "Bring notes into books, as `lineage book migrate` does; the files stay. On this machine alone, and for "
+        "Bring notes into books, as `lineage memory migrate` does; the files stay. On this machine alone, and for "
         "the user alone: what is dry changes nothing. `whole` says that nothing was left out.",
         answer=models.Migrated, run=_migrate),
 )  # fmt: skip

@@ -38,7 +38,7 @@ def test_a_damaged_file_is_begun_anew(tmp_path: Path, data: bytes) -> None:
     with closing(VectorFile(path)) as vectors:
         with pytest.raises(VectorsLost) as caught:
             vectors.count_passages()
-        assert "lineage embed" in caught.value.hint
+        assert "lineage admin embed" in caught.value.hint
         store(vectors, placed(ONE, 0, 1, 0))
         assert vectors.count_passages() == 1
 

@@ -217,7 +217,7 @@ def test_damage_costs_the_vectors_and_no_row(index: PostgresIndex, vectors: Vect
     with pytest.raises(VectorsLost, match="lacks a table") as caught:
         vectors.load_source_versions()
         list(vectors.find_nearest(quantize([1, 0]), 3))
-    assert "lineage embed" in caught.value.hint
+    assert "lineage admin embed" in caught.value.hint
     assert index.is_complete()
     store(vectors, placed(TWO, 0, 1, 0))
     assert vectors.load_source_versions() == {TWO.path: ""}

@@ -1,7 +1,7 @@
 """Many changed files are read by others while their rows are written: the same rows, and no more held than is due.
 
 What each guard rests on: order in `_read_by`; what cannot travel: `isinstance` in `_held`; how much is held: `_AHEAD`;
-few files need nobody else: `_READ_TOGETHER`; a burst under `lineage watch`: the executor in app/watching.py.
+few files need nobody else: `_READ_TOGETHER`; a burst under `lineage admin watch`: the executor in app/watching.py.
 """
 
 import pickle

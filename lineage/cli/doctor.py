@@ -1,0 +1,56 @@
+"""What keeps sessions from becoming memory, printed; `lineage doctor`, whose findings `lineage status` shows too."""
+
+from pathlib import Path
+
+from lineage.app import hooks
+from lineage.app.doctor import DoctorReport, examine
+from lineage.cli import options
+from lineage.cli.hooks import print_told
+from lineage.cli.output import print_json, print_text
+from lineage.core.base.plural import pluralize
+from lineage.errors import FindingsReported
+
+
+@options.command("doctor")
+def command(root: Path, as_json: bool) -> int:
+    """Look for what keeps sessions from becoming memory: hooks, the program, what waits and what was given up.
+
+    It looks into the harnesses' own folders for sessions of the last 14 days that no capture holds, and for those that
+    Claude Code deletes within four. Exit 4 where something is found; each line ends with the command that helps. What
+    keeps no session from memory is said too, with exit 0: what sessions get of installed hooks and how each part is
+    turned off, open sessions, a harness without hooks that has no session, and what other agents keep.
+
+    \b
+    Example:
+      lineage status
+      lineage status --json
+    """
+    report = examine(root)
+    if as_json:
+        print_json(report)
+        return FindingsReported.exit_code if report.findings else 0
+    print_report(report)
+    return FindingsReported.exit_code if report.findings else 0
+
+
+def print_report(report: DoctorReport) -> None:
+    """Print the state of each harness, then findings and notes, each with the command that helps."""
+    for status in report.harnesses:
+        last = report.events.get(status.harness)
+        print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
+    if not report.on_path:
+        what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
+        print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
+    if report.told:
+        print_told(report.told)
+    for finding in report.findings:
+        print_text(f"{finding.where}: {finding.what} → {finding.mend}")
+    for waiting in report.waiting:
+        print_text(f"waiting: {waiting.describe()} → lineage admin sweep --idle 0")
+    for note in report.notes:
+        print_text(f"note: {note.where}: {note.what} → {note.mend}")
+    for store in report.unread:
+        print_text(store.describe())
+    if report.unshown:
+        print_text(report.unshown)
+    print_text(pluralize(len(report.findings), "finding") if report.findings else "no problems found")

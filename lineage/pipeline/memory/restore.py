@@ -1,0 +1,38 @@
+"""A forgotten entry may come back: `lineage memory restore`."""
+
+from lineage.core.base.book_paths import BookRef
+from lineage.core.books.book import Book, with_parts
+from lineage.errors import NotFoundError
+from lineage.harness.detect_caller import Caller
+from lineage.pipeline.memory.book_changes import change_books
+from lineage.pipeline.memory.books import refuse_agents
+from lineage.workspace.workspace import Workspace
+
+
+def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> tuple[str, list[BookRef]]:
+    """Delete the tombstones of a forgotten entry; return its id and the books that held one.
+
+    Its words may be learned or remembered again; forgetting left no copy of them here. Raises NotFoundError for no id
+    or many, LineageError inside a harness.
+    """
+    refuse_agents(caller, "let a forgotten entry come back")
+    refs = list(ws.documents.books.list())
+    held = {ref: ws.documents.books.read(ref).forgotten_ids for ref in refs}
+    names = sorted({name for ids in held.values() for name in ids if prefix and name.startswith(prefix.lower())})
+    if len(names) != 1:
+        problem = (
+            f"several forgotten entries begin with {prefix[:40]!r}" if names else f"{prefix[:40]!r} is not forgotten"
+        )
+        raise NotFoundError(problem, hint="the lines `<!-- lineage:forgotten ID -->` in books/ have the ids")
+
+    def drop_tombstone(book: Book) -> Book:
+        return with_parts(book, [part for part in book.parts if part.forgotten_id != names[0]])
+
+    found = [ref for ref, ids in held.items() if names[0] in ids]
+
+    def restore(staged: Workspace) -> None:
+        for ref in found:
+            staged.documents.books.update(ref.scope, ref.kind, drop_tombstone, ref.shelf)
+
+    change_books(ws, restore)
+    return names[0], found
