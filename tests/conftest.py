@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.app.locations import is_bucket
 from lineage.app.workspace import open_workspace
-from lineage.harness.detect_caller import HARNESS_VARIABLES
+from lineage.harness.detect_caller import list_harness_variables
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify
 from lineage.workspace.workspace import Workspace
@@ -41,7 +41,7 @@ _POINTERS = (
     "LINEAGE_WORKSPACE", INDEX_VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
     "SIGNET_WORKSPACE", "XDG_STATE_HOME",
     "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
-    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in HARNESS_VARIABLES for name in mark.variables),
+    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in list_harness_variables() for name in mark.variables),
 )  # fmt: skip
 
 

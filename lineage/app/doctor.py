@@ -22,9 +22,12 @@ from lineage.core.base.plural import pluralize
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.sanitizer import Sanitizer
 from lineage.errors import EngineMissing, IndexUnavailable
-from lineage.harness import ADAPTERS
+from lineage.harness.adapters import ADAPTERS
+from lineage.harness.places import resolve_place
+from lineage.harness.registry import HARNESSES
+from lineage.harness.spec import HarnessSpec
 from lineage.harness.unread import UnreadStore, list_unread_stores
-from lineage.installing import LAYOUTS, HookStatus
+from lineage.installing import INSTALLATIONS, HookStatus
 from lineage.installing.commands import MCP, PARTS
 from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
@@ -38,7 +41,6 @@ from lineage.workspace.workspace import Workspace
 _EVENT_PREFIX = "event "
 _SWEEP = "lineage admin sweep"
 _SOON_DAYS = 4
-_CLEANUP_DAYS = 30  # Claude Code's own default
 RECENT_DAYS = 14
 """How long a session that no capture holds is a finding: older ones are history, which `lineage import` brings."""
 
@@ -179,12 +181,14 @@ def _check_sessions(
         status = by_harness.get(harness)
         if status and status.workspace and Path(status.workspace) != root:
             continue  # the other workspace's business
-        expiry = _find_expiry(machine, ws.now) if harness == "claude-code" else ""
+        expiry = _find_expiry(HARNESSES[harness], machine, ws.now)
         found = find_uncaptured(ws, machine, harness, partial(_is_due, recent=recent, quiet=quiet, expiry=expiry))
         expiring = sum(1 for at in found.written if at <= expiry)
         if expiring:
             what = f"{pluralize(expiring, 'session')} within {_SOON_DAYS} days that no capture holds"
-            findings.append(DoctorFinding(harness, f"Claude Code deletes {what}", f"lineage import {harness}"))
+            findings.append(
+                DoctorFinding(harness, f"{HARNESSES[harness].title} deletes {what}", f"lineage import {harness}")
+            )
         found.written = [at for at in found.written if at >= recent]
         findings += _judge_uncaptured(harness, status, found, events.get(harness, ""))
     return waiting, findings
@@ -206,7 +210,7 @@ def _judge_uncaptured(
         what = f"hooks are not installed, and no capture holds {count} of the last {RECENT_DAYS} days"
         yield DoctorFinding(harness, what, f"lineage hooks install {harness} && lineage import {harness}")
     elif silent:
-        next_step = LAYOUTS[harness].next_step
+        next_step = INSTALLATIONS[harness].next_step
         what = f"hooks are installed, and none was run in {pluralize(silent, 'session')} since"
         yield DoctorFinding(harness, what, f"{next_step}; then {_SWEEP}" if next_step else _SWEEP)
     elif times:
@@ -217,11 +221,14 @@ def _judge_uncaptured(
         yield DoctorFinding(harness, what, f"{error.hint}; then {_SWEEP}")
 
 
-def _find_expiry(machine: HarnessHistories, now: str) -> str:
-    """Return the time before which Claude Code deletes transcripts within days."""
-    (folder, *_) = ADAPTERS["claude-code"].list_roots(machine.home, machine.environment)
-    setting = read_json_or_empty(folder.parent / "settings.json").get("cleanupPeriodDays")
-    days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
+def _find_expiry(spec: HarnessSpec, machine: HarnessHistories, now: str) -> str:
+    """Return the time before which a harness deletes transcripts within days, "" if it keeps them."""
+    retention = spec.retention
+    path = resolve_place(retention.file, machine.home, machine.environment) if retention else None
+    if retention is None or path is None:
+        return ""
+    setting = read_json_or_empty(path).get(retention.key)
+    days = setting if isinstance(setting, int) and setting > 0 else retention.days
     return shift_time(now, days=_SOON_DAYS - min(days, 36_500))
 
 

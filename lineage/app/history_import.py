@@ -15,7 +15,7 @@ from lineage.core.base.naming import validate_agent_id
 from lineage.core.base.progress import StageProgress
 from lineage.documents import Documents
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness import ADAPTERS, load_adapter
+from lineage.harness.adapters import ADAPTERS, list_history_roots, load_adapter
 from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.index import SqliteIndex
 from lineage.pipeline.ingest import history_import
@@ -45,7 +45,7 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
     if harness == ALL and paths:
         raise InvalidInput("whose files are these?", hint=f"name their harness: one of {', '.join(ADAPTERS)}")
     adapter = None if harness == ALL else load_adapter(harness)
-    if adapter and not paths and not adapter.list_roots(machine.home, machine.environment):
+    if adapter and not paths and not list_history_roots(harness, machine.home, machine.environment):
         raise InvalidInput(
             f"{harness} keeps no history in a place of its own", hint=f"name it: `lineage import {harness} PATH`"
         )

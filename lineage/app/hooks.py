@@ -12,17 +12,18 @@ from lineage.app.locations import find_template, load_settings, open_store, requ
 from lineage.config.workspace import RecallSettings
 from lineage.errors import ExtraMissing, InvalidInput, LineageError
 from lineage.installing import (
-    LAYOUTS,
+    INSTALLATIONS,
     FileChange,
     HookCommand,
     HookStatus,
     HostMachine,
     apply_changes,
-    get_layout,
+    get_installation,
     plan_install,
     plan_uninstall,
     read_record,
     read_status,
+    resolve_harness_folder,
 )
 from lineage.installing.commands import MCP, RECALL, SKILL
 from lineage.installing.status import HARMLESS_HINT
@@ -72,7 +73,7 @@ def install(
     unknown name or agent. An error of one harness does not stop the others.
     """
     machine = detect_machine()
-    names = names or [name for name, layout in LAYOUTS.items() if layout.folder(machine).is_dir()]
+    names = names or [name for name in INSTALLATIONS if resolve_harness_folder(machine, name).is_dir()]
     parts = frozenset(left_out) | ({MCP} if find_missing_extra() else set())
     commands = [replace(command, left_out=parts) for command in _build_commands(root, agent, names)]
     return _apply_each(machine, commands, plan_install, dry_run=dry_run)
@@ -115,14 +116,14 @@ def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
 def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:
     """Remove lineage's hooks of any workspace and agent. Errors as with `install`."""
     return _apply_each(
-        detect_machine(), _build_commands(root, agent, names or list(LAYOUTS)), plan_uninstall, dry_run=dry_run
+        detect_machine(), _build_commands(root, agent, names or list(INSTALLATIONS)), plan_uninstall, dry_run=dry_run
     )
 
 
 def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStatus]:
     """Return the status of the named harnesses, or of all with hooks."""
     machine = detect_machine()
-    return [read_status(machine, command) for command in _build_commands(root, agent, names or list(LAYOUTS))]
+    return [read_status(machine, command) for command in _build_commands(root, agent, names or list(INSTALLATIONS))]
 
 
 def read_recall_settings(root: Path) -> RecallSettings:
@@ -145,7 +146,7 @@ def _build_commands(root: Path, agent: str, names: Sequence[str]) -> list[HookCo
     if agent == "all":
         raise InvalidInput("a hook captures for one agent", hint="name it: --agent default")
     for name in names:
-        get_layout(name)
+        get_installation(name)
     return [HookCommand(find_program(), name, str(root), agent) for name in dict.fromkeys(names)]
 
 
@@ -162,6 +163,6 @@ def _apply_each(
             outcomes.append(HookOutcome(command.harness, error=error))
             continue
         effective = tuple(change for change in changes if change.before != change.after)
-        next_step = get_layout(command.harness).next_step if effective and plan is plan_install else None
+        next_step = get_installation(command.harness).next_step if effective and plan is plan_install else None
         outcomes.append(HookOutcome(command.harness, effective, next_step=next_step))
     return outcomes

@@ -15,6 +15,7 @@ from lineage.config.machine import MachineSettings, parse_machine_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
 from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
 from lineage.harness import detect_caller as callers
+from lineage.harness.registry import HARNESSES
 from lineage.store import LocalStore, Store, read_or_none
 from lineage.workspace.paths import expand_home
 
@@ -28,8 +29,8 @@ STATE_FOLDER = ".lineage"
 SUPPRESS_VARIABLE = "LINEAGE_SUPPRESS"
 """Silences `lineage hook` in a process and all that it starts."""
 
-PARENT_VARIABLES = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT")
-"""Claude Code sets these for the commands that it runs; an agent that inherits them joins the outer session."""
+PARENT_VARIABLES = tuple(name for spec in HARNESSES.values() for name in spec.inherited_variables)
+"""Harnesses set these for the commands that they run; an agent that inherits them joins the outer session."""
 
 _MARKS = (STATE_FOLDER, SETTINGS_FILE, "memory", "books", "MEMORY.md", "AGENT_MEMORY.md")
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")

@@ -18,7 +18,7 @@ from lineage.core.base import hook_protocol
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.documents import HookQueue
 from lineage.extraction.embedding.port import EmbeddingModel
-from lineage.harness import ADAPTERS
+from lineage.harness.adapters import ADAPTERS
 from lineage.harness.unread import list_unread_stores
 from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.ingest.history_sweep import sweep_histories

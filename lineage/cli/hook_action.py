@@ -2,8 +2,8 @@
 
 import os
 
-from lineage.cli.hook_context import find_folder
 from lineage.cli.hook_files import decode_object
+from lineage.harness.registry import find_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def build_action(payload: "dict[str, Any]", project_keys: "Sequence[str]") -> "A
     """Return the action that a payload tells of, None for none; of files those of one project."""
     from lineage.recall.at_action import Action
 
-    folder, given = find_folder(payload) or "", _as_object(payload.get("tool_input", payload.get("toolArgs")))
+    folder, given = find_field(payload, "cwd"), _as_object(payload.get("tool_input", payload.get("toolArgs")))
     patch = next((text for text in _iter_texts(given, _PATCHES) if _PATCH_BEGIN in text), "")
     named = _list_patched(patch) if patch else list(_iter_texts(given, _PATHS))
     # an editor's `command` beside its path is the kind of its edit

@@ -5,6 +5,7 @@ import time
 
 from lineage.core.base import hook_protocol
 from lineage.core.base.context_blocks import ContextFile, find_context_file
+from lineage.harness.registry import find_field, find_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ def print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]"
     the name of the event before it. A resumed session has its own summary already.
     """
     sources = {payload.get("source"), payload.get("reason")} & {hook_protocol.COMPACTED, hook_protocol.RESUMED}
-    session, names = find_session(payload), list[str]()
+    session, names = find_field(payload, "session_id"), list[str]()
     if hook_protocol.COMPACTED in sources and session and _wait_for_worker(root, before):
         names = [hook_protocol.session_block_name(session)]
     file = read_context(root, agent, names) if names else ContextFile()
-    if not file.text and (folder := find_folder(payload)):
+    if not file.text and (folder := find_field(payload, "cwd")):
         from lineage.projects import list_context_names
 
         file = read_context(root, agent, list_context_names(folder))
@@ -38,23 +39,8 @@ def print_context(root: str, harness: str, agent: str, payload: "dict[str, Any]"
             from lineage.core.base.own_session import drop_session
 
             block = drop_session(block, agent, session)
-        write_stdout(format_hook_output(harness, block))
+        write_stdout(format_hook_output(find_output(harness), block))
     return file.entry_ids
-
-
-def find_session(payload: "dict[str, Any]") -> str:
-    """Return the id of a payload's session, "" without one."""
-    values = (payload.get(field) for field in ("session_id", "sessionId"))
-    return next((value for value in values if isinstance(value, str) and value.strip()), "")
-
-
-def find_folder(payload: "dict[str, Any]") -> str | None:
-    """Return the folder that a session runs in, None if its payload doesn't say."""
-    folder = payload.get("cwd") or payload.get("directory") or payload.get("worktree")
-    if not isinstance(folder, str):
-        roots = payload.get("workspace_roots")
-        folder = roots[0] if isinstance(roots, list) and roots else None
-    return folder if isinstance(folder, str) else None
 
 
 def _wait_for_worker(root: str, name: str) -> bool:

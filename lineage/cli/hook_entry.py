@@ -20,6 +20,7 @@ from lineage.cli.hook_files import (
     write_atomically,
 )
 from lineage.core.base import hook_protocol
+from lineage.harness import registry, spec
 from lineage.processes import find_harness
 
 TYPE_CHECKING = False  # typing itself costs as much as this module
@@ -58,22 +59,23 @@ def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]", *, i
     A prompt or an action is answered if the hook `is_asked` to, and nothing else: it leaves no event, and the next
     turn's end starts the worker.
     """
-    event = _find_event(payload)
-    if event in hook_protocol.RECALL_KINDS:
+    event = registry.find_event(payload)
+    kind = registry.classify_event(event)
+    if kind in (spec.PROMPT, spec.ACTION):
         if not is_asked:
             return
         from lineage.cli.hook_recall import print_recall
 
-        print_recall(root, harness, agent, event, payload)
+        print_recall(root, harness, agent, event, kind, payload)
         return
-    prefix = hook_protocol.TURN_PREFIX if event in hook_protocol.TURN_END_EVENTS else ""
-    prefix = hook_protocol.COMPACTION_PREFIX if event in hook_protocol.BEFORE_COMPACTION_EVENTS else prefix
+    prefix = hook_protocol.TURN_PREFIX if kind == spec.TURN_END else ""
+    prefix = hook_protocol.COMPACTION_PREFIX if kind == spec.BEFORE_COMPACTION else prefix
     _write_event(root, harness, agent, payload, prefix)
-    if _is_context_gone(event, payload) and os.path.isdir(os.path.join(root, ".lineage", hook_protocol.RECALL_LOG)):
+    if _is_context_gone(kind, payload) and os.path.isdir(os.path.join(root, ".lineage", hook_protocol.RECALL_LOG)):
         from lineage.cli.hook_recall import renew_recall
 
         renew_recall(root, agent, payload)
-    if event in hook_protocol.START_EVENTS:
+    if kind == spec.SESSION_START:
         from lineage.cli.hook_context import print_context
 
         before = _name_session_event(hook_protocol.COMPACTION_PREFIX, harness, agent, payload)
@@ -86,18 +88,11 @@ def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]", *, i
         start_worker(root)
 
 
-def _find_event(payload: "dict[str, Any]") -> str:
-    for field in hook_protocol.EVENT_FIELDS:
-        if isinstance(name := payload.get(field), str) and name.strip():
-            return name
-    return next((name for mark, name in hook_protocol.EVENT_BY_FIELD if mark in payload), "")
-
-
-def _is_context_gone(event: str, payload: "dict[str, Any]") -> bool:
+def _is_context_gone(kind: str, payload: "dict[str, Any]") -> bool:
     """Return whether a session loses what was in its context until now."""
-    if event in hook_protocol.START_EVENTS:
+    if kind == spec.SESSION_START:
         return bool({payload.get("source"), payload.get("reason")} & {hook_protocol.COMPACTED, hook_protocol.CLEARED})
-    return event in hook_protocol.BEFORE_COMPACTION_EVENTS or event in hook_protocol.AFTER_COMPACTION_EVENTS
+    return kind in (spec.BEFORE_COMPACTION, spec.COMPACTION)
 
 
 def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
@@ -175,13 +170,13 @@ def _has_more_input() -> bool:
 
 
 def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]", prefix: str) -> None:
-    moment = format_moment(time.time())
+    moment, kept = format_moment(time.time()), registry.list_payload_fields()
     record = {
         "version": hook_protocol.VERSION,
         "harness": harness,
         "agent": agent,
         "at": moment,
-        "payload": {key: value for key, value in payload.items() if key in hook_protocol.PAYLOAD_FIELDS},
+        "payload": {key: value for key, value in payload.items() if key in kept},
         "process": find_harness(),
     }
     name = f"{moment.replace(':', '-')}--{os.urandom(6).hex()}.json"
@@ -191,7 +186,7 @@ def _write_event(root: str, harness: str, agent: str, payload: "dict[str, Any]",
 
 
 def _name_session_event(prefix: str, harness: str, agent: str, payload: "dict[str, Any]") -> str:
-    session = f"{harness} {agent} {[payload.get(key) for key in hook_protocol.ID_FIELDS]}"
+    session = f"{harness} {agent} {[payload.get(key) for key in registry.list_id_fields()]}"
     return f"{prefix}{_checksum(session):08x}-{len(session):x}.json"
 
 

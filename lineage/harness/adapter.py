@@ -7,7 +7,7 @@ at each pass, so nothing of it is written anywhere before it is sanitized.
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -54,6 +54,10 @@ class Adapter(Protocol):
     """One harness. Every module of this package that names a harness implements it with functions of these names.
 
     Adapters are tolerant: they count unknown and damaged records in `Capture.skipped`, by reason, and never raise.
+
+    These are optional: `list_sub_agent_places(transcript, session)` gives the files and folders with the transcripts of
+    a session's sub-agents, `unwrap_summary(text)` the words of a compaction's summary in a hook's payload, and
+    `list_roots(home, environment)` the places of a history that the registry can't name.
     """
 
     def read(self, path: Path, session: str | None = None) -> Capture:
@@ -62,9 +66,6 @@ class Adapter(Protocol):
         A longer file only ever adds turns to those of a shorter one. Raise TranscriptError for files that are
         unreadable, foreign, or lack the session.
         """
-
-    def list_roots(self, home: Path, environment: Mapping[str, str]) -> list[Path]:
-        """Return the places of the harness's history on this machine, existing or not."""
 
     def discover(self, root: Path) -> Iterator[SessionLocation]:
         """Yield the sessions at or below a file or folder, in a fixed order.

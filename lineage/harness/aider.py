@@ -8,7 +8,7 @@ another line follows it.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -59,12 +59,6 @@ def read(path: Path, session: str | None = None) -> Capture:
     reader = _Reader()
     reader.read_section(section, read_bytes(path, section.start, section.end))
     return reader.build_capture(session_id=section.session, project=str(path.resolve().parent))
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return the file that `AIDER_CHAT_HISTORY_FILE` names: aider keeps each history in its project."""
-    named = environment.get("AIDER_CHAT_HISTORY_FILE")
-    return [Path(named)] if named else []
 
 
 def discover(root: Path) -> Iterator[adapter.SessionLocation]:

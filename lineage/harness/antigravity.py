@@ -9,7 +9,7 @@ the answer. The databases in `conversations/` have no public format and are neve
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,6 @@ def read(path: Path, session: str | None = None) -> Capture:
     reader.refuse_foreign(path, "Antigravity step")
     project = _find_project(path, reader.session) if reader.session else ""
     return reader.build_capture(session_id=reader.session or None, project=project or reader.cwd or None)
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return the `brain` folders of the editor and of the command line."""
-    return [home / ".gemini" / name / "brain" for name in ("antigravity", "antigravity-cli", "antigravity-ide")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

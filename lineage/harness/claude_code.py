@@ -17,15 +17,20 @@ from lineage.core.format.turns import ASSISTANT, SAID, SYSTEM, TOOL, USER, Turn
 from lineage.harness import claude_history
 from lineage.harness import claude_records as records
 from lineage.harness.adapter import BOOKKEEPING, NOTES, REPLAYED, SUB_AGENT, UNKNOWN, Collector, read_turns
-from lineage.harness.claude_records import SpilledResults, discover, list_roots, parse_spilled_name
+from lineage.harness.claude_records import SpilledResults, discover, parse_spilled_name, unwrap_summary
 from lineage.harness.json_values import as_blocks, as_mapping, as_string, decode_json
 from lineage.harness.text import strip_injections
 from lineage.harness.tool_inputs import build_call_turn
 from lineage.harness.words import INTERRUPTION
 
-__all__ = ["discover", "list_roots", "read"]
+__all__ = ["discover", "list_sub_agent_places", "read", "unwrap_summary"]
 
 _PRESERVED_KEYS = frozenset({"preservedSegment", "preservedMessages"})
+
+
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the places that may hold the transcripts of a session's sub-agents, beside it in older versions."""
+    return [transcript.with_suffix(""), *transcript.parent.glob("agent-*.jsonl")]
 
 
 def read(path: Path, session: str | None = None) -> Capture:

@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -220,11 +220,6 @@ def extract_block_text(block: Any) -> str | None:
         label = f"{as_string(block.get('type'))} {as_string(source.get('media_type'))}".strip()
         return format_omission(label, measure_base64(source.get("data")))
     return block["text"] if isinstance(block.get("text"), str) else None
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `projects/` of the configuration folder."""
-    return [Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude", "projects")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

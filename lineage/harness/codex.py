@@ -5,7 +5,7 @@ events, because half of the items in the user's role are scaffolding; everything
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -275,9 +275,11 @@ class _Reader(Collector):
         return self.join_texts(records.extract_texts(content))
 
 
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return the folders of sessions and of archived ones."""
-    return [Path(environment.get("CODEX_HOME") or home / ".codex", folder) for folder in _FOLDERS]
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the folders that may hold the transcripts of a session's sub-agents: those of its day and later."""
+    if not transcript.parent.name.isdigit() or len(transcript.parents) <= 3:  # not in folders by day
+        return []
+    return [day for day in transcript.parents[3].glob("*/*/*") if day >= transcript.parent]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

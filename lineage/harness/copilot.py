@@ -4,7 +4,7 @@ An event gives a turn for each thing it reports, so a longer prefix of a file on
 is an event of its own, long after the message with the call.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,6 @@ def read(path: Path, session: str | None = None) -> Capture:
         title=reader.title or None,
         models=tuple(reader.models or reader.selected_models),
     )
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `session-state/` of the configuration folder."""
-    return [Path(environment.get("COPILOT_HOME") or home / ".copilot", "session-state")]
 
 
 def discover(root: Path) -> Iterator[adapter.SessionLocation]:

@@ -5,7 +5,7 @@ no id of its own: session, place and text identify it. (format: Captures)
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,9 +49,9 @@ def read(path: Path, session: str | None = None) -> Capture:
     )
 
 
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `projects/` of Cursor's folder."""
-    return [home / ".cursor/projects"]
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the files and folders that may hold the transcripts of a session's sub-agents."""
+    return [transcript.parent / "subagents"]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

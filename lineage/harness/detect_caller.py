@@ -7,6 +7,8 @@ that it makes wait for the user. (format: Books; harnesses.md 0.5)
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lineage.harness.registry import HARNESSES
+
 
 @dataclass(frozen=True, slots=True)
 class HarnessVariables:
@@ -17,23 +19,17 @@ class HarnessVariables:
     session_variable: str = ""
 
 
-HARNESS_VARIABLES = (
-    HarnessVariables("lineage", ("LINEAGE_SUPPRESS",)),
-    HarnessVariables("claude-code", ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"), "CLAUDE_CODE_SESSION_ID"),
-    HarnessVariables(
-        "codex", ("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"), "CODEX_THREAD_ID"
-    ),
-    HarnessVariables("gemini", ("GEMINI_CLI", "GEMINI_SESSION_ID"), "GEMINI_SESSION_ID"),
-    HarnessVariables("qwen", ("QWEN_CODE", "QWEN_PROJECT_DIR")),
-    HarnessVariables("copilot", ("COPILOT_CLI", "COPILOT_AGENT")),
-    HarnessVariables("cursor", ("CURSOR_AGENT", "CURSOR_VERSION")),
-    HarnessVariables("opencode", ("OPENCODE",)),
-    HarnessVariables("pi", ("PI_CODING_AGENT",)),
-    HarnessVariables("openclaw", ("OPENCLAW_SHELL",)),
-    HarnessVariables("goose", ("GOOSE_TERMINAL",)),
-    HarnessVariables("another agent", ("AI_AGENT", "AGENT")),
-)
-"""In order of precedence: harnesses nest, and some set the generic variables too."""
+def list_harness_variables() -> list[HarnessVariables]:
+    """Return the variables of every harness in order of precedence: harnesses nest, and some set generic ones too."""
+    return [
+        HarnessVariables("lineage", ("LINEAGE_SUPPRESS",)),
+        *(
+            HarnessVariables(name, spec.variables, spec.session_variable)
+            for name, spec in HARNESSES.items()
+            if spec.variables
+        ),
+        HarnessVariables("another agent", ("AI_AGENT", "AGENT")),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +47,6 @@ def detect_caller(environment: Mapping[str, str]) -> Caller | None:
     Caller(harness='claude-code', sessions=('5f0c2f7e',))
     >>> detect_caller({"CLAUDECODE": "", "CODEX_HOME": "/home/ann/.codex"})
     """
-    active = [item for item in HARNESS_VARIABLES if any(map(environment.get, item.variables))]
+    active = [item for item in list_harness_variables() if any(map(environment.get, item.variables))]
     sessions = (environment.get(item.session_variable, "") for item in active)
     return Caller(active[0].harness, tuple(filter(None, sessions))) if active else None

@@ -6,7 +6,7 @@ is undone: a rewind or a compression drops messages from the model's sight only.
 
 import glob
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,9 @@ def read(path: Path, session: str | None = None) -> Capture:
     return (reader if paths == [path] else _replay(paths)).finish(path)
 
 
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `.gemini/tmp` of the home folder, or of its replacement."""
-    return [Path(environment.get("GEMINI_CLI_HOME") or home, ".gemini", "tmp")]
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the files and folders that may hold the transcripts of a session's sub-agents."""
+    return [transcript.parent / session]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

@@ -6,7 +6,7 @@ the five-layer memory, `{"agentId", "savedAt", "messages": [{"role": "user" | "a
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,6 @@ def read(path: Path, session: str | None = None) -> Capture:
         return _parse_conversation(value) if isinstance(value, dict) and "messages" in value else parse_inline(value)
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"not valid JSON: {path}", hint=_HINT) from error
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return no place: generic transcripts may lie anywhere."""
-    return []
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

@@ -77,6 +77,11 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     return [Path(environment.get("XDG_DATA_HOME") or home / ".local/share", "goose/sessions")]
 
 
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the files and folders that may hold the transcripts of a session's sub-agents."""
+    return [transcript] if transcript.suffix == ".db" else []
+
+
 def discover(root: Path) -> Iterator[adapter.SessionLocation]:
     """Yield the sessions of `sessions.db`, then the exports of other sessions.
 

@@ -1,7 +1,7 @@
 """Parsing a hook's payload, for any harness: its event, its session, and its transcript.
 
 Our own plugins and extensions send the plain form, `{"event": "session-end", "session_id": …}`, under any harness's
-name. The other forms are those of `lineage.harness.hook_formats`. (harnesses.md 0.5)
+name. The other forms are those of the registry. (harnesses.md 0.5)
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,11 @@ from typing import Any
 
 from lineage.core.base.hook_protocol import COMPACTED
 from lineage.core.base.naming import Identity
-from lineage.harness import hook_formats as formats
-from lineage.harness.claude_records import unwrap_summary
-from lineage.harness.genai import find_snapshot
+from lineage.harness import spec as formats
+from lineage.harness.adapters import ADAPTERS, SpecView
+from lineage.harness.registry import PLAIN_FORMAT
+
+HOOK_FORMATS: Mapping[str, formats.HookFormat] = SpecView(lambda spec: spec.hooks)
 
 OTHER_HARNESS = "another harness's"
 NO_EVENT = "no event"
@@ -21,7 +23,7 @@ NO_SESSION = "no session id"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookPayload:
-    """A hook's payload in plain words. A missing field is None; `event` is a constant of `hook_formats`.
+    """A hook's payload in plain words. A missing field is None; `event` is a constant of `spec`.
 
     Texts are as the harness sent them: `core.capture.request` checks ids and paths. A COMPACTION without `summary` is
     one of a harness that gives none. `transcript_path` is None for ephemeral sessions too.
@@ -56,10 +58,11 @@ def find_ignore_reason(harness: str, payload: Mapping[str, Any]) -> str | None:
 
 def _parse(harness: str, payload: Mapping[str, Any]) -> HookPayload | str:
     """Return the payload, or the reason to ignore it."""
-    is_plain = _first_text(payload, formats.PLAIN_FORMAT.event_fields) in formats.PLAIN_FORMAT.events
-    if not is_plain and harness in formats.SHARED_HOOK_HARNESSES and _is_foreign(harness, payload):
+    is_plain = _first_text(payload, PLAIN_FORMAT.event_fields) in PLAIN_FORMAT.events
+    own = HOOK_FORMATS.get(harness)
+    if not is_plain and own and own.is_shared and _is_foreign(harness, payload):
         return OTHER_HARNESS
-    hook_format = formats.PLAIN_FORMAT if is_plain else formats.HOOK_FORMATS.get(harness, formats.PLAIN_FORMAT)
+    hook_format = PLAIN_FORMAT if is_plain or own is None else own
     marked = (name for marker, name in hook_format.event_markers if marker in payload)
     name = _first_text(payload, hook_format.event_fields) or next(marked, None)
     if name is None:
@@ -70,7 +73,7 @@ def _parse(harness: str, payload: Mapping[str, Any]) -> HookPayload | str:
         return hook_format.ignored_events[name]
     result = _build_payload(hook_format, hook_format.events.get(name, formats.OTHER), payload)
     if isinstance(result, HookPayload) and result.summary:  # as the transcript's own record of it is read
-        unwrap = {"claude-code": unwrap_summary, "qwen": find_snapshot}.get(harness, str)
+        unwrap = getattr(ADAPTERS.get(harness), "unwrap_summary", str)
         return replace(result, summary=unwrap(result.summary) or result.summary)
     return result
 
@@ -102,13 +105,17 @@ def _detect_sender(payload: Mapping[str, Any]) -> str | None:
     """Return the harness that a payload is surely from, None if it could be from several."""
     path = _first_text(payload, ("transcript_path", "transcriptPath")) or ""
     name = path.replace("\\", "/").rpartition("/")[2]
-    if "cursor_version" in payload or payload.keys() >= {"conversation_id", "generation_id"}:
-        return "cursor"
-    if name.startswith("rollout-") or payload.keys() >= {"turn_id", "model"}:
-        return "codex"
-    if name == "events.jsonl" or ("sessionId" in payload and "hook_event_name" not in payload):
-        return "copilot"
-    return None
+    # fields first: a harness that runs another's hooks may name a transcript of that one's
+    for harness, hook_format in HOOK_FORMATS.items():
+        if any(_has_fields(payload, fields) for fields in hook_format.senders):
+            return harness
+    return next(
+        (harness for harness, one in HOOK_FORMATS.items() if one.transcripts and name.startswith(one.transcripts)), None
+    )
+
+
+def _has_fields(payload: Mapping[str, Any], fields: tuple[str, ...]) -> bool:
+    return all((field[1:] not in payload) if field[0] == "!" else field in payload for field in fields)
 
 
 def _first_text(payload: Mapping[str, Any], names: tuple[str, ...]) -> str | None:

@@ -44,11 +44,6 @@ def read(path: Path, session: str | None = None) -> Capture:
     return replace(capture, session_id=path.stem) if is_topic else capture
 
 
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `agents/` of the state folder."""
-    return [Path(environment.get("OPENCLAW_STATE_DIR") or home / ".openclaw", "agents")]
-
-
 def discover(root: Path) -> Iterator[SessionLocation]:
     """Yield every live session. An unreadable database is listed, so that reading it reports the error."""
     for item in list_files(root, (".jsonl", _DATABASE)):

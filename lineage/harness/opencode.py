@@ -58,6 +58,11 @@ def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
     return [data, data / named]
 
 
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the files and folders that may hold the transcripts of a session's sub-agents."""
+    return [transcript] if transcript.suffix == ".db" else []
+
+
 def discover(root: Path) -> Iterator[SessionLocation]:
     """Yield the sessions of the databases, then the other ones of the old tree, and exports.
 

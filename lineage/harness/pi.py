@@ -6,7 +6,7 @@ turn for each of its blocks. (harnesses.md, sections 7 and 8)
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,6 @@ WITHHELD = "kept from the agent"
 def read(path: Path, session: str | None = None) -> Capture:
     """Return the session of a file. Raise TranscriptError for unreadable and foreign files."""
     return read_tree_transcript(path, "pi")
-
-
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return the folder of sessions: `sessions/` of the agent's folder unless it was moved alone."""
-    agent = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi/agent")
-    return [Path(environment.get("PI_CODING_AGENT_SESSION_DIR") or agent / "sessions")]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

@@ -7,34 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lineage.errors import InvalidInput
-from lineage.harness import validate_harness
+from lineage.harness.adapters import SpecView, validate_harness
+from lineage.harness.spec import SESSION, TEXT, Program
 
-SESSION = "{session}"
-TEXT = "{text}"
-_PROMPT = f"--prompt={TEXT}"
 _ACTIONS = {"resume": "resume a session by its id", "send": "take a message", "spawn": "begin a session"}
 
 ArgumentTemplate = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A harness's program and the arguments of each action, None for an action that it lacks.
-
-    Without TEXT in the arguments the message is on stdin, so that no list of processes shows it. `history_file` is the
-    name of the transcript if the harness keeps it in the session's folder.
-    """
-
-    name: str
-    resume: ArgumentTemplate | None = None
-    send: ArgumentTemplate | None = None
-    spawn: ArgumentTemplate | None = None
-    history_file: str = ""
-
-    @property
-    def accepts_session_id(self) -> bool:
-        """Whether `spawn` takes the id of the new session."""
-        return any(SESSION in word for word in self.spawn or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,40 +23,12 @@ class ProgramCall:
     stdin: str = ""
 
 
-PROGRAMS: Mapping[str, Program] = {
-    "claude-code": Program(
-        "claude", resume=("--resume", SESSION), send=("-p", "--resume", SESSION), spawn=("-p", "--session-id", SESSION)
-    ),
-    "codex": Program("codex", resume=("resume", SESSION), send=("exec", "resume", SESSION, "-"), spawn=("exec", "-")),
-    "gemini": Program("gemini", resume=("--resume", SESSION), send=("--resume", SESSION, _PROMPT), spawn=(_PROMPT,)),
-    "qwen": Program("qwen", resume=("--resume", SESSION), send=("--resume", SESSION, _PROMPT), spawn=(_PROMPT,)),
-    "copilot": Program(
-        "copilot", resume=(f"--resume={SESSION}",), send=(f"--resume={SESSION}", _PROMPT), spawn=(_PROMPT,)
-    ),
-    "cursor": Program(
-        "cursor-agent",
-        resume=(f"--resume={SESSION}",),
-        send=("-p", f"--resume={SESSION}", "--", TEXT),
-        spawn=("-p", "--", TEXT),
-    ),
-    "opencode": Program("opencode", resume=("--session", SESSION), send=("run", "--session", SESSION), spawn=("run",)),
-    "pi": Program("pi", resume=("--session", SESSION), send=("-p", "--session", SESSION), spawn=("-p",)),
-    "openclaw": Program("openclaw", send=("agent", "--session-id", SESSION, f"--message={TEXT}")),
-    "goose": Program(
-        "goose",
-        resume=("session", "--resume", "--session-id", SESSION),
-        send=("run", "--resume", "--session-id", SESSION, "--instructions", "-"),
-        spawn=("run", "--instructions", "-"),
-    ),
-    "aider": Program(
-        "aider",
-        resume=("--restore-chat-history",),
-        send=("--restore-chat-history", f"--message={TEXT}"),
-        spawn=(f"--message={TEXT}",),
-        history_file=".aider.chat.history.md",
-    ),
-}
-"""aider has no session ids: it continues its folder's history. OpenClaw starts and shows sessions by lane."""
+PROGRAMS: Mapping[str, Program] = SpecView(lambda spec: spec.program)
+
+
+def is_shared_process(harness: str) -> bool:
+    """Return whether a harness's process outlives a session: a server, a daemon, an editor."""
+    return harness in PROGRAMS and PROGRAMS[harness].is_shared
 
 
 def get_program(harness: str) -> Program:

@@ -4,7 +4,7 @@ A turn is a part of a chained record. A record is written once, so its uuid and 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +28,11 @@ _TRAILER = "\n\nResume the prior task using the summary above."
 _SUB_AGENTS = "subagents"
 
 
+def unwrap_summary(text: str) -> str | None:
+    """Return the words of a compaction's summary, as the transcript's own record of it is read."""
+    return genai.find_snapshot(text)
+
+
 def read(path: Path, session: str | None = None) -> Capture:
     """Return the session of a transcript file. Raise TranscriptError for unreadable and foreign files."""
     reader = _Reader()
@@ -42,10 +47,9 @@ def read(path: Path, session: str | None = None) -> Capture:
     )
 
 
-def list_roots(home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Return `projects/` of the runtime folder, by default the configuration folder."""
-    runtime = environment.get("QWEN_RUNTIME_DIR") or environment.get("QWEN_HOME")
-    return [Path(runtime or home / ".qwen", "projects")]
+def list_sub_agent_places(transcript: Path, session: str) -> list[Path]:
+    """Return the files and folders that may hold the transcripts of a session's sub-agents."""
+    return [transcript.parent.parent / "subagents" / session]
 
 
 def discover(root: Path) -> Iterator[SessionLocation]:

@@ -15,11 +15,12 @@ rewrite their settings. One remains only if somebody else took something out of 
 """
 
 from lineage.installing.commands import HookCommand
+from lineage.installing.hook_definitions import INSTALLATIONS, get_installation
 from lineage.installing.installation import FileChange, apply_changes, plan_install, plan_uninstall, read_record
-from lineage.installing.layouts import LAYOUTS, HostMachine, get_layout
+from lineage.installing.layouts import HostMachine, resolve_harness_folder
 from lineage.installing.status import HookFinding, HookStatus, read_status
 
 __all__ = [
-    "LAYOUTS", "FileChange", "HookCommand", "HookFinding", "HookStatus", "HostMachine", "apply_changes", "get_layout",
-    "plan_install", "plan_uninstall", "read_record", "read_status",
+    "INSTALLATIONS", "FileChange", "HookCommand", "HookFinding", "HookStatus", "HostMachine", "apply_changes",
+    "get_installation", "plan_install", "plan_uninstall", "read_record", "read_status", "resolve_harness_folder",
 ]  # fmt: skip

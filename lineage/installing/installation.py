@@ -11,7 +11,7 @@ from lineage.errors import LineageError
 from lineage.installing import config_files
 from lineage.installing.commands import HookCommand
 from lineage.installing.config_files import FileMarks, InstallRecord, compute_digest, parse_record
-from lineage.installing.layouts import HookFile, HostMachine, get_layout
+from lineage.installing.layouts import HookFile, HostMachine, list_hook_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def plan_install(machine: HostMachine, command: HookCommand, record: InstallReco
     """Return the changes of installing, none if nothing is missing. Raise InvalidInput if a file cannot take hooks."""
     changes = (
         _plan_file_install(file, record) if file.is_wanted else _plan_file_uninstall(file, record)
-        for file in get_layout(command.harness).files(machine, command)
+        for file in list_hook_files(machine, command)
     )
     return [change for change in changes if change is not None]
 
 
 def plan_uninstall(machine: HostMachine, command: HookCommand, record: InstallRecord) -> list[FileChange]:
     """Return the changes of uninstalling, the last file first. Raise InvalidInput if a file cannot be parsed."""
-    files = get_layout(command.harness).files(machine, command)
+    files = list_hook_files(machine, command)
     changes = [_plan_file_uninstall(file, record) for file in files]
     return [change for change in reversed(changes) if change is not None]
 

@@ -8,28 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from lineage.errors import InvalidInput, LineageError
+from lineage.harness.places import is_relative
 from lineage.installing import config_files
 from lineage.installing.commands import PARTS, HookCommand, HookEntry, find_entries, find_left_out, get_option
 from lineage.installing.config_files import read_json_or_empty, read_toml_or_empty, resolve_target
+from lineage.installing.hook_definitions import get_installation
 from lineage.installing.installation import plan_install, read_record
-from lineage.installing.layouts import (
-    HostMachine,
-    get_layout,
-    resolve_claude_code_folder,
-    resolve_codex_folder,
-    resolve_gemini_folder,
-)
+from lineage.installing.layouts import HostMachine, list_hook_files, resolve_harness_folder
 
 INSTALLED, NOT_INSTALLED = "installed", "not installed"
 DUPLICATE, DISABLED, UNTRUSTED, EXECUTABLE, OUTDATED, UNREADABLE = (
     "duplicate", "disabled", "untrusted", "executable", "outdated", "unreadable",
 )  # fmt: skip
 
-# Linux and macOS.
-_MANAGED_SETTINGS = (
-    "etc/claude-code/managed-settings.json",
-    "Library/Application Support/ClaudeCode/managed-settings.json",
-)
 HARMLESS_HINT = "nothing must be done: lineage makes one capture of it"
 
 InstalledEntries = Sequence[tuple[Path, HookEntry]]
@@ -46,7 +37,14 @@ class HookFinding:
 
 def find_problems(machine: HostMachine, harness: str, installed: InstalledEntries) -> list[HookFinding]:
     """Return the problems that this machine's files show, in a fixed order."""
-    checks = (_check_executable, _check_duplicates, _check_plugin, _check_other_files, _check_shared_files)
+    checks = (
+        _check_executable,
+        _check_duplicates,
+        _check_plugin,
+        _check_other_files,
+        _check_shared_files,
+        _check_off_switches,
+    )
     findings = [finding for check in checks for finding in check(machine, harness, installed)]
     if harness in CHECKS:
         findings += CHECKS[harness](machine, installed)
@@ -86,16 +84,13 @@ def _check_plugin(machine: HostMachine, harness: str, installed: InstalledEntrie
 
 def _find_plugins(machine: HostMachine, harness: str) -> Iterator[str]:
     """Yield the plugins or extensions that register lineage's hooks a second time."""
-    if harness == "claude-code":
-        path = resolve_claude_code_folder(machine) / "settings.json"
-        enabled = _get_table(read_json_or_empty(path), "enabledPlugins")
-        yield from (name for name, is_on in enabled.items() if name.startswith("lineage@") and is_on)
-    if harness == "codex":
-        plugins = _get_table(read_toml_or_empty(resolve_codex_folder(machine) / "config.toml"), "plugins")
+    installation, folder = get_installation(harness), resolve_harness_folder(machine, harness)
+    if installation.plugins:
+        file, key = installation.plugins
+        plugins = _get_table(_read_settings(machine.resolve(file, folder)), key)
         yield from (name for name, plugin in plugins.items() if name.startswith("lineage@") and _is_on(plugin))
-    if harness == "gemini":
-        manifest = resolve_gemini_folder(machine) / "extensions" / "lineage" / "gemini-extension.json"
-        yield from [str(manifest.parent)] if manifest.exists() else []
+    if installation.extension and (manifest := machine.resolve(installation.extension, folder)).exists():
+        yield str(manifest.parent)
 
 
 def _check_other_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
@@ -107,47 +102,36 @@ def _check_other_files(machine: HostMachine, harness: str, installed: InstalledE
 
 
 def _list_other_files(machine: HostMachine, harness: str) -> list[Path]:
-    project = machine.project
-    names = {
-        "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
-        "codex": (".codex/hooks.json",),
-        "gemini": (".gemini/settings.json",),
-        "qwen": (".qwen/settings.json",),
-        "cursor": (".cursor/hooks.json",),
-    }
-    files = [project / name for name in names.get(harness, ())] if project else []
-    if harness == "copilot":
-        files.append(machine.resolve_folder("COPILOT_HOME", ".copilot") / "settings.json")
-        files += sorted((project / ".github" / "hooks").glob("*.json")) if project else []
-    return files
+    installation, project = get_installation(harness), machine.project
+    files = [machine.resolve(name, resolve_harness_folder(machine, harness)) for name in installation.other_files]
+    found = [path for name in installation.project_files for path in sorted(project.glob(name))] if project else []
+    return files + found
 
 
 def _check_shared_files(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
-    """Check harnesses that run Claude Code's hook files beside their own."""
-    files = {
-        "cursor": [resolve_claude_code_folder(machine) / "settings.json"],
-        "copilot": [machine.project / ".claude" / "settings.json"] if machine.project else [],
-    }
-    for path in files.get(harness, ()):
-        if installed and _has_entries(path, "claude-code"):
+    """Check harnesses that run another's hook files beside their own."""
+    for file, other in get_installation(harness).shared_files if installed else ():
+        if is_relative(file) and not machine.project:
+            continue
+        path = machine.resolve(file, machine.project or Path())
+        if _has_entries(path, other):
             yield HookFinding(DUPLICATE, f"it may run the hooks of {path} too, which then do nothing", HARMLESS_HINT)
 
 
-def _check_claude_code(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
-    user = resolve_claude_code_folder(machine) / "settings.json"
-    managed = [machine.system / path for path in _MANAGED_SETTINGS]
-    yield from _find_disabled(user, *managed)
-    for path in managed:
-        if read_json_or_empty(path).get("allowManagedHooksOnly") is True:
-            yield HookFinding(DISABLED, f"{path} says allowManagedHooksOnly", "ask who manages this machine")
+def _check_off_switches(machine: HostMachine, harness: str, _: InstalledEntries) -> Iterator[HookFinding]:
+    for switch in get_installation(harness).off_switches:
+        path = machine.resolve(switch.file, resolve_harness_folder(machine, harness))
+        for key in switch.key.split("|"):
+            value = _find_value(_read_settings(path), key)
+            if value is switch.value:
+                said = key if switch.value else f"{key} = false"
+                yield HookFinding(DISABLED, f"{path} says {said}", switch.mend)
+            if value is not None:
+                break
 
 
 def _check_codex(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
-    path = resolve_codex_folder(machine) / "config.toml"
-    config = read_toml_or_empty(path)
-    features = _get_table(config, "features")
-    if features.get("hooks", features.get("codex_hooks")) is False:
-        yield HookFinding(DISABLED, f"{path} says hooks = false in [features]", "delete that setting")
+    config = read_toml_or_empty(resolve_harness_folder(machine, "codex") / "config.toml")
     state = _get_table(_get_table(config, "hooks"), "state")
     events = [entry.event for path, entry in installed if not _is_trusted(state, path, entry)]
     if events:
@@ -165,11 +149,8 @@ def _is_trusted(state: Mapping[str, Any], path: Path, entry: HookEntry) -> bool:
 
 
 def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator[HookFinding]:
-    path = resolve_gemini_folder(machine) / "settings.json"
-    config = _get_table(read_json_or_empty(path), "hooksConfig")
-    if config.get("enabled") is False:
-        yield HookFinding(DISABLED, f"{path} says hooksConfig.enabled = false", "delete that setting")
-    disabled = config.get("disabled")
+    path = resolve_harness_folder(machine, "gemini") / "settings.json"
+    disabled = _find_value(read_json_or_empty(path), "hooksConfig.disabled")
     names = [name for name in disabled if isinstance(name, str)] if isinstance(disabled, list) else []
     # Gemini disables a hook by its name or, for one without, by its command.
     commands = {entry.argv for _, entry in installed}
@@ -178,22 +159,27 @@ def _check_gemini(machine: HostMachine, installed: InstalledEntries) -> Iterator
         yield HookFinding(DISABLED, f"{path} lists {', '.join(ours)} in hooksConfig.disabled", "take them out there")
 
 
-def _find_disabled(*paths: Path) -> Iterator[HookFinding]:
-    for path in paths:
-        if read_json_or_empty(path).get("disableAllHooks") is True:
-            yield HookFinding(DISABLED, f"{path} says disableAllHooks", "delete that setting")
-
-
 CHECKS: Mapping[str, Callable[[HostMachine, InstalledEntries], Iterator[HookFinding]]] = {
-    "claude-code": _check_claude_code,
     "codex": _check_codex,
     "gemini": _check_gemini,
-    "qwen": lambda machine, _: _find_disabled(machine.home / ".qwen" / "settings.json"),
 }
+"""What one harness alone needs, beside what its entry in the registry says."""
 
 
 def _has_entries(path: Path, harness: str) -> bool:
     return any(find_entries(read_json_or_empty(path).get("hooks"), harness))
+
+
+def _read_settings(path: Path) -> Mapping[str, Any]:
+    return read_toml_or_empty(path) if path.suffix == ".toml" else read_json_or_empty(path)
+
+
+def _find_value(values: Mapping[str, Any], key: str) -> Any:
+    """Return the value at a path of keys, None without one."""
+    *parents, name = key.split(".")
+    for parent in parents:
+        values = _get_table(values, parent)
+    return values.get(name)
 
 
 def _get_table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -202,7 +188,7 @@ def _get_table(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _is_on(value: Any) -> bool:
-    return not isinstance(value, Mapping) or value.get("enabled") is not False
+    return value.get("enabled") is not False if isinstance(value, Mapping) else bool(value)
 
 
 def _format_paths(installed: InstalledEntries) -> str:
@@ -235,7 +221,7 @@ def read_status(machine: HostMachine, command: HookCommand) -> HookStatus:
 
     The installed hooks may name another workspace.
     """
-    present = get_layout(command.harness).folder(machine).is_dir()
+    present = resolve_harness_folder(machine, command.harness).is_dir()
     try:
         entries = _find_installed(machine, command)
         installed = [(path, entry) for path, entry in entries if entry.event not in PARTS]
@@ -265,7 +251,7 @@ def read_status(machine: HostMachine, command: HookCommand) -> HookStatus:
 
 def _find_installed(machine: HostMachine, command: HookCommand) -> InstalledEntries:
     entries = []
-    for file in get_layout(command.harness).files(machine, command):
+    for file in list_hook_files(machine, command):
         data, name = config_files.read(file.path), str(file.path)
         if data is not None:
             text = config_files.decode_text(data, name)

@@ -10,7 +10,7 @@ from evaluation.fitting import fit_folders
 from evaluation.labelled import read_labelled
 from evaluation.material import Material
 from lineage.app.databases import INDEX_VARIABLE
-from lineage.harness import ADAPTERS
+from lineage.harness.adapters import ADAPTERS
 from lineage.pipeline.search.search import MODES
 
 _FIT = "fit on labelled folders what is learned; without PATH the floor of recall, on half of these prompts"

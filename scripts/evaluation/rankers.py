@@ -27,7 +27,7 @@ from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.core.search.query import parse_query
 from lineage.core.search.segmentation import remove_separators, segment
 from lineage.errors import LineageError
-from lineage.harness import ADAPTERS
+from lineage.harness.adapters import ADAPTERS
 from lineage.index import SqliteIndex
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.pipeline.capture.session_end import capture_session

@@ -21,8 +21,8 @@ from lineage.core.base.times import to_utc
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ROLES, assign_ids
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness import ADAPTERS, load_adapter
 from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapters import ADAPTERS, load_adapter
 from tests.support.parametrize import each
 from tests.support.stream_limits import limit_streams
 from tests.support.workspace import end_session, open_memory_workspace

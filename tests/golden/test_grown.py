@@ -16,8 +16,9 @@ from lineage.core.capture.capture import Capture
 from lineage.core.format.documents import Artifact, parse_document_as
 from lineage.core.format.transcript import iter_turns
 from lineage.core.format.turns import Turn
-from lineage.harness import ADAPTERS, generic
+from lineage.harness import generic
 from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapters import ADAPTERS
 from lineage.pipeline.capture.session import CAPTURED, UNCHANGED, CaptureResult
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source

@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.cli import hook_entry, hook_files
-from lineage.core.base import hook_protocol
 from lineage.core.base.context_blocks import ContextFile
 from lineage.documents import ContextCache
-from lineage.harness import hook_formats
-from lineage.harness.hook_formats import HOOK_FORMATS, PLAIN_FORMAT, HookFormat
+from lineage.harness.hook_payload import HOOK_FORMATS
+from lineage.harness.registry import PLAIN_FORMAT, classify_event, find_event, list_id_fields, list_payload_fields
+from lineage.harness.spec import ACTION, PROMPT, TURN_END, HookFormat
 from lineage.store import LocalStore
 from tests.support.hook_process import (
     NO_WORKER,
@@ -330,7 +330,8 @@ def test_a_checksum_that_is_shared_shows_nothing(tmp_path: Path) -> None:
 
 LIGHT = {
     "lineage", "lineage.__main__", "lineage.cli", "lineage.cli.hook_entry", "lineage.cli.hook_files", "lineage.core",
-    "lineage.core.base", "lineage.core.base.hook_protocol", "lineage.core.base.scan_json", "lineage.processes",
+    "lineage.core.base", "lineage.core.base.hook_protocol", "lineage.core.base.scan_json", "lineage.harness",
+    "lineage.harness.registry", "lineage.harness.spec", "lineage.processes",
     "_json", "fcntl", "select", "zlib",
 }  # fmt: skip
 
@@ -369,8 +370,8 @@ def fields(dialect: HookFormat) -> set[str]:
 
 @pytest.mark.parametrize("harness", EVERY)
 def test_every_field_that_is_read_is_kept(harness: str) -> None:
-    """But what a person typed: that mark tells only of an event that is nothing to us."""
-    assert fields(EVERY[harness]) - {"prompt"} <= hook_protocol.PAYLOAD_FIELDS
+    """But what a person typed or a tool said: those marks tell only of events that are answered and not queued."""
+    assert fields(EVERY[harness]) - {"prompt", "toolResult", "toolArgs"} <= list_payload_fields()
 
 
 def test_what_tells_who_rang_is_kept() -> None:
@@ -381,24 +382,26 @@ def test_what_tells_who_rang_is_kept() -> None:
         "model",
         "timestamp",
         "transcriptPath",
-    } <= hook_protocol.PAYLOAD_FIELDS
+    } <= list_payload_fields()
 
 
 @pytest.mark.parametrize("harness", EVERY)
 def test_the_hook_takes_events_for_what_they_are(harness: str) -> None:
-    for name, event in EVERY[harness].events.items():
-        assert (name in hook_protocol.START_EVENTS) == (event == hook_formats.SESSION_START), name
-        assert (name in hook_protocol.TURN_END_EVENTS) == (event == hook_formats.TURN_END), name
-        is_before = event == hook_formats.BEFORE_COMPACTION
-        assert (name in hook_protocol.BEFORE_COMPACTION_EVENTS) == is_before, name
-    assert not hook_protocol.TURN_END_EVENTS & set(EVERY[harness].ignored_events)
+    """Whatever harness's entry names an event first: they mean the same by it."""
+    hook_format = EVERY[harness]
+    for name, event in hook_format.events.items():
+        assert classify_event(name) == event, name
+    assert {classify_event(name) for name in hook_format.prompts} <= {PROMPT}
+    assert {classify_event(name) for name in hook_format.actions} <= {ACTION}
+    assert TURN_END not in {classify_event(name) for name in hook_format.ignored_events}
 
 
-def test_payloads_without_a_name_are_told_by_the_same_marks() -> None:
-    markers = (HOOK_FORMATS["copilot"].event_markers, hook_protocol.EVENT_BY_FIELD)
-    queued = [[mark for mark in some if mark[1] not in hook_protocol.RECALL_KINDS] for some in markers]
-    assert queued[0] == queued[1]
-    assert {name for dialect in EVERY.values() for name in dialect.event_fields} == set(hook_protocol.EVENT_FIELDS)
+def test_a_payload_s_event_is_the_one_it_names_else_the_one_that_its_fields_show() -> None:
+    assert find_event({"hook_event_name": "Stop", "type": "x", "reason": "exit"}) == "Stop"
+    assert find_event({"type": "agent-turn-complete"}) == "agent-turn-complete"
+    assert find_event({"event": " ", "reason": "exit", "source": "x"}) == "sessionEnd"
+    assert find_event({"session_id": "s-1"}) == ""
+    assert {*list_id_fields()} >= {"session_id", "conversation_id", "sessionId", "thread-id", "lane", "agent_id"}
 
 
 # --- Its JSON --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lineage.harness.detect_caller import HARNESS_VARIABLES
+from lineage.harness.detect_caller import list_harness_variables
 from lineage.index import SNIPPET_MARKS
 from lineage.pipeline.maintenance.archive import archive
 from lineage.workspace.lookup import show_turns
@@ -169,7 +169,7 @@ def test_an_agent_opens_nothing_of_the_user_s(
     vault: LineageCommand, programs: FakePrograms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edited(programs, monkeypatch)
-    monkeypatch.setenv(HARNESS_VARIABLES[1].variables[0], "1")
+    monkeypatch.setenv(list_harness_variables()[1].variables[0], "1")
     assert vault("open", SAMPLE_ID, "--editor").code == 1
     assert programs.calls == []
     assert vault("open", SAMPLE_ID, "--editor", "--print").code == 0

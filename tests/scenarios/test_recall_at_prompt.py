@@ -19,9 +19,10 @@ from lineage.app.databases import INDEX_VARIABLE
 from lineage.app.hooks import describe_parts
 from lineage.cli import hook_entry, hook_recall
 from lineage.config.workspace import RecallSettings, Settings
-from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING, OUTPUT_FORMATS
-from lineage.core.base.hook_protocol import PROMPT, RECALL_KINDS
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.naming import Identity, derive_session_token
+from lineage.harness.registry import HARNESSES, find_output, iter_formats
+from lineage.harness.spec import PROMPT
 from lineage.pipeline.ingest.worker import keep_settings
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
@@ -118,8 +119,8 @@ def test_a_hook_that_is_installed_without_recall_says_nothing(root: Path, choice
 
 
 def test_the_answer_names_the_event_where_the_harness_wants_it(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    events = [event for event, kind in RECALL_KINDS.items() if kind == PROMPT]
-    for harness, event in product(OUTPUT_FORMATS, events):
+    events = {event for one in iter_formats() for event in one.prompts}
+    for harness, event in product(filter(find_output, HARNESSES), sorted(events)):
         payload = {"event": event, "session_id": f"{harness}-{event}", "cwd": PROJECT, "prompt": ASKED}
         hook_entry.enqueue(str(root), harness, "default", payload)
         said = json.loads(capfd.readouterr().out)
@@ -206,7 +207,8 @@ def test_an_answer_that_comes_too_late_is_not_noted_as_given(
 
 
 def test_an_answer_that_is_being_noted_when_the_time_is_over_is_given(tmp_path: Path) -> None:
-    question = hook_recall.Question(str(tmp_path), "claude-code", "default", "UserPromptSubmit", {"session_id": "s-2"})
+    payload = {"session_id": "s-2"}
+    question = hook_recall.Question(str(tmp_path), "claude-code", "default", "UserPromptSubmit", PROMPT, payload)
     question.deadline = 0.0
     assert question.decide()
     assert hook_recall._run_in_time(lambda: "csv.reader", question) == "csv.reader"

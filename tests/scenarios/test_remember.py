@@ -1,7 +1,7 @@
 """`lineage remember`: what a person says is the user's, what an agent says is not, and nothing is lost in silence.
 
 What the guards rest on: `via` and `_STANDARD_KINDS` in `_admit`, `_find_caller_sessions`, the sanitizer and
-`validate_book` of the pipeline; `HARNESS_VARIABLES`. What becomes of an agent's words is in test_agent_memos.py.
+`validate_book` of the pipeline; `list_harness_variables`. What becomes of an agent's words is in test_agent_memos.py.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.naming import Identity
-from lineage.harness.detect_caller import HARNESS_VARIABLES, HarnessVariables, detect_caller
+from lineage.harness.detect_caller import HarnessVariables, detect_caller, list_harness_variables
 from lineage.store import LocalStore
 from tests.support.commands import SAMPLE_ID, CommandResult, LineageCommand, run_process
 
@@ -204,7 +204,7 @@ def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: LineageC
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mark", HARNESS_VARIABLES, ids=[mark.harness for mark in HARNESS_VARIABLES])
+@pytest.mark.parametrize("mark", list_harness_variables(), ids=lambda mark: mark.harness)
 def test_whoever_calls_from_inside_a_harness_waits(
     vault: LineageCommand, monkeypatch: pytest.MonkeyPatch, mark: HarnessVariables
 ) -> None:

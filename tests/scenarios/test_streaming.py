@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from lineage.core.format.body import StreamedText
 from lineage.core.format.transcript import parse_turns
 from lineage.errors import TranscriptError
-from lineage.harness import load_adapter
+from lineage.harness.adapters import load_adapter
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify

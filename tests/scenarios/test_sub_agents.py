@@ -17,7 +17,7 @@ import pytest
 
 from lineage.core.base.naming import derive_session_token
 from lineage.core.capture.capture import Capture
-from lineage.harness import ADAPTERS
+from lineage.harness.adapters import ADAPTERS
 from lineage.pipeline.capture.session import follow_parent, load_session
 from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.ingest.worker import capture_session_tree

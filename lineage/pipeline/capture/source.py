@@ -23,7 +23,8 @@ from lineage.core.format.turns import SYSTEM, USER, InputPart, Turn, assign_ids,
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import sanitize_parts
 from lineage.errors import InvalidInput, describe_os_error
-from lineage.harness import generic, load_adapter, validate_harness
+from lineage.harness import generic
+from lineage.harness.adapters import load_adapter, validate_harness
 from lineage.projects import find_subfolder
 from lineage.workspace.paths import expand_home
 from lineage.workspace.projects import find_hashed_folder, identify

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.errors import LineageError
-from lineage.harness import ADAPTERS
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.hook_formats import SESSION_END
+from lineage.harness.adapters import ADAPTERS
 from lineage.harness.programs import get_program
+from lineage.harness.spec import SESSION_END
 from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, wait_until_stable
 from lineage.pipeline.ingest.worker import capture_session_tree

@@ -25,8 +25,10 @@ from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoi
 from lineage.core.format.turns import ASSISTANT, ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
 from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
-from lineage.harness import hook_formats, load_adapter
+from lineage.harness import spec
+from lineage.harness.adapters import load_adapter
 from lineage.harness.hook_payload import HookPayload
+from lineage.harness.registry import find_output
 from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
 from lineage.pipeline.memory.context import ContextRequest, build_context
@@ -50,7 +52,7 @@ UNREADABLE = "unreadable"
 _MAX_BYTES = 256 << 20  # of a transcript: reading more takes longer than a checkpoint is worth
 _MAX_UNSEEN = 100  # projects of other machines: each takes a few milliseconds of every run of the worker
 _MAX_MESSAGE_CHARS = 20_000  # cut before the sanitizer, which would read the rest for nothing
-_INACTIVE_EVENTS = (hook_formats.SESSION_END, hook_formats.SESSION_START)
+_INACTIVE_EVENTS = (spec.SESSION_END, spec.SESSION_START)
 
 
 def save_checkpoints(
@@ -158,7 +160,7 @@ def mark_checkpoints_used(ws: Workspace, event: HookEvent, payload: HookPayload)
     checkpoints = ws.documents.checkpoints
     checkpoints.discard(payload.identity(event.agent).token)
     names = list_context_names(payload.cwd) if payload.cwd else []
-    answer = format_hook_output(event.harness, ws.documents.context_cache.find(event.agent, names).text)
+    answer = format_hook_output(find_output(event.harness), ws.documents.context_cache.find(event.agent, names).text)
     for checkpoint in checkpoints.list_for_agent(event.agent):
         if checkpoint.offered_at and checkpoint.offered_at < event.at and checkpoint.title in answer:
             checkpoints.mark_used(event.agent, checkpoint.session_token, event.at)

@@ -10,7 +10,8 @@ from lineage.core.base.progress import StageProgress
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError
-from lineage.harness import ADAPTERS, claude_history
+from lineage.harness.adapters import ADAPTERS, list_history_roots
+from lineage.harness.registry import HARNESSES
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.worker_pool import WorkerPool
 from lineage.workspace.workspace import Workspace
@@ -23,7 +24,7 @@ CAPTURING = "capturing"
 class ImportRequest:
     """The scope of an import. `paths` replace the harnesses' own histories; `jobs` is the limit of processes.
 
-    `with_prompts` brings the prompts of sessions that Claude Code has deleted, too.
+    `with_prompts` brings the prompts of sessions that a harness has deleted, too.
     """
 
     harnesses: tuple[str, ...]
@@ -35,9 +36,9 @@ class ImportRequest:
 
     def list_places(self, harness: str) -> list[Path]:
         """Return the existing files and folders to search, as absolute paths."""
-        roots = list(self.paths or ADAPTERS[harness].list_roots(self.histories.home, self.histories.environment))
-        if harness == "claude-code" and self.with_prompts and not self.paths:
-            roots += [root.with_name(claude_history.NAME) for root in roots]
+        roots = list(self.paths or list_history_roots(harness, self.histories.home, self.histories.environment))
+        if self.with_prompts and not self.paths and (name := HARNESSES[harness].prompt_history):
+            roots += [root.with_name(name) for root in roots]
         return [path for path in map(Path.absolute, roots) if is_there(path)]
 
 

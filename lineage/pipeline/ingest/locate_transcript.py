@@ -5,7 +5,7 @@ Harnesses move transcripts, some hooks name none, and a harness goes on writing 
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 from lineage.errors import LineageError
-from lineage.harness import ADAPTERS
 from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapters import ADAPTERS, list_history_roots
 from lineage.harness.sqlite import DATABASE_SUFFIXES
 from lineage.workspace.paths import expand_home
 
@@ -35,7 +35,7 @@ class HarnessHistories:
     def list_sessions(self, harness: str) -> list[SessionLocation]:
         """Return the sessions in a harness's history."""
         if harness not in self._histories:
-            roots = ADAPTERS[harness].list_roots(self.home, self.environment) if harness in ADAPTERS else ()
+            roots = list_history_roots(harness, self.home, self.environment) if harness in ADAPTERS else ()
             self._histories[harness] = [
                 location for root in roots if root.exists() for location in ADAPTERS[harness].discover(root)
             ]
@@ -58,22 +58,8 @@ def locate_transcript(histories: HarnessHistories, harness: str, session: str, h
 
 def find_sub_agents(harness: str, transcript: Path, session: str) -> list[SessionLocation]:
     """Return the transcripts of sub-agents if a harness keeps those of the session with this transcript."""
-    match harness:
-        case "claude-code":  # older versions kept them beside it
-            places = [transcript.with_suffix(""), *transcript.parent.glob("agent-*.jsonl")]
-        case "codex" if transcript.parent.name.isdigit():  # in folders by day
-            days = transcript.parents[3].glob("*/*/*") if len(transcript.parents) > 3 else ()
-            places = [day for day in days if day >= transcript.parent]
-        case "cursor":
-            places = [transcript.parent / "subagents"]
-        case "gemini":
-            places = [transcript.parent / session]
-        case "qwen":
-            places = [transcript.parent.parent / "subagents" / session]
-        case "opencode" | "goose" if transcript.suffix == ".db":
-            places = [transcript]
-        case _:
-            places = []
+    list_places = getattr(ADAPTERS.get(harness), "list_sub_agent_places", None)
+    places: Iterable[Path] = list_places(transcript, session) if list_places else ()
     found = (item for place in places if place.exists() for item in ADAPTERS[harness].discover(place))
     return sorted(item for item in found if item.parent)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from lineage.core.base.naming import DEFAULT_AGENT, Identity
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.errors import InvalidInput, LineageError
-from lineage.harness import ADAPTERS, load_adapter
 from lineage.harness.adapter import SessionLocation
+from lineage.harness.adapters import ADAPTERS, load_adapter
 from lineage.harness.sqlite import DATABASE_SUFFIXES
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_growth_mark
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, OpenSession, find_open_session

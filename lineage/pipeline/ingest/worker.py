@@ -26,8 +26,10 @@ from lineage.errors import (
     TranscriptError,
 )
 from lineage.extraction.digests import build_digest
-from lineage.harness import ADAPTERS, hook_formats, load_adapter, validate_harness
+from lineage.harness import spec
+from lineage.harness.adapters import ADAPTERS, load_adapter, validate_harness
 from lineage.harness.hook_payload import HookPayload, find_ignore_reason, parse_hook_payload
+from lineage.harness.programs import is_shared_process
 from lineage.harness.unread import UnreadStore
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.session import CAPTURED, CaptureResult
@@ -49,8 +51,6 @@ _GENERATED_NOTE = "The harness kept no summary of this compaction; lineage made 
 _NOT_YET = "9998-12-31T00:00:00.000Z"
 _WORDLESS = "a session without a word"
 IDLE_MINUTES = 10
-_SHARED_PROCESSES = frozenset({"codex", "cursor", "goose", "openclaw", "opencode"})
-"""Harnesses whose process outlives a session: a server, a daemon, an editor."""
 
 
 @dataclass(slots=True)
@@ -120,15 +120,15 @@ def _process_event(ws: Workspace, histories: transcripts.HarnessHistories, event
         if payload.lane:
             payload = replace(payload, lane=find_lane(ws, event.agent, payload.session_id, payload.lane))
         match payload.event:
-            case hook_formats.SESSION_END:
+            case spec.SESSION_END:
                 _handle_session_end(ws, histories, event, payload, done)
-            case hook_formats.COMPACTION:
+            case spec.COMPACTION:
                 _handle_compaction(ws, histories, event, payload, done)
-            case hook_formats.BEFORE_COMPACTION:
+            case spec.BEFORE_COMPACTION:
                 _record_session(ws, event, payload, payload.transcript_path, None)
                 _handle_before_compaction(ws, histories, event, payload)
             case _:
-                if payload.event == hook_formats.SESSION_START:
+                if payload.event == spec.SESSION_START:
                     done.started = True
                     mark_checkpoints_used(ws, event, payload)
                 _record_session(ws, event, payload, payload.transcript_path, None)
@@ -186,7 +186,7 @@ def _had_turn(ws: Workspace, event: HookEvent, payload: HookPayload) -> bool:
     """Return whether a hook told of a turn of this session."""
     told = ws.telemetry.list_seen_sessions(payload.identity(event.agent).token)
     # an end that is recorded was dealt with: Gemini CLI tells of each one twice
-    return any(seen.event not in (hook_formats.SESSION_START, hook_formats.SESSION_END) for seen in told)
+    return any(seen.event not in (spec.SESSION_START, spec.SESSION_END) for seen in told)
 
 
 def capture_session_tree(ws: Workspace, payload: Mapping[str, Any], at: str) -> CaptureResult:
@@ -360,7 +360,7 @@ def sweep(ws: Workspace, histories: transcripts.HarnessHistories, *, idle_minute
 
 def find_open_session(seen: SeenSession, path: Path, now: str, idle_minutes: int) -> OpenSession | None:
     """Return the reason for which a session waits, None if it is over."""
-    is_its_own = seen.process is not None and seen.harness not in _SHARED_PROCESSES
+    is_its_own = seen.process is not None and not is_shared_process(seen.harness)
     until = None if is_its_own else shift_time(_read_mtime(path), milliseconds=60_000 * idle_minutes)
     session = OpenSession(seen.harness, seen.session_id, until, seen.process)
     return None if is_over(session, now) else session

@@ -25,6 +25,7 @@ from lineage.core.transfer.archive_paths import ARCHIVE
 from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.hook_payload import parse_hook_payload
+from lineage.harness.registry import HARNESSES
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.memory.session_entries import (
     SessionEntries,
@@ -383,7 +384,8 @@ def _read_text(store: Store, key: str) -> bytes | None:
 
 def _list_residual_copies(ws: Workspace, target: _RemovalTarget, *, has_sub_agents: bool) -> list[str]:
     """Return the places outside of lineage that hold the session's text."""
-    where = f": ~/.claude/projects/*/{target.session_id}.jsonl" if target.harness == "claude-code" else ""
+    spec = HARNESSES.get(target.harness or "")
+    where = f": {spec.transcript.format(session=target.session_id)}" if spec and spec.transcript else ""
     where += f" and {target.session_id}/subagents/" * (bool(where) and has_sub_agents)
     copies = [
         f"the transcript that {target.harness or 'the harness'} keeps itself{where}",

@@ -13,7 +13,8 @@ from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, assig
 from lineage.errors import TranscriptError
 from lineage.harness import aider
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.aider import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.aider import discover, read
 from lineage.harness.jsonl import read_bytes
 
 SAMPLE = Path(__file__).parents[2] / "data/aider/.aider.chat.history.md"
@@ -306,8 +307,10 @@ def test_a_history_that_grows_byte_by_byte_only_ever_adds_turns(lines: list[str]
 
 def test_the_history_is_where_the_environment_says() -> None:
     home = Path("/home/ada")
-    assert list_roots(home, {}) == []
-    assert list_roots(home, {"AIDER_CHAT_HISTORY_FILE": "/home/ada/history.md"}) == [home / "history.md"]
+    assert list_history_roots("aider", home, {}) == []
+    assert list_history_roots("aider", home, {"AIDER_CHAT_HISTORY_FILE": "/home/ada/history.md"}) == [
+        home / "history.md"
+    ]
 
 
 def test_found_lists_the_sessions_of_every_history_in_order(tmp_path: Path) -> None:

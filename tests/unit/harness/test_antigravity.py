@@ -11,7 +11,8 @@ import pytest
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, assign_ids
 from lineage.errors import TranscriptError
-from lineage.harness.antigravity import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.antigravity import discover, read
 
 DATA = Path(__file__).parents[2] / "data/antigravity"
 ID = "7a4e2d10-5b6c-4f3a-8d9e-1c2b3a4f5e60"
@@ -193,7 +194,7 @@ def test_each_session_is_found_once_and_no_database_is_opened(logs: Path) -> Non
 
 
 def test_the_histories_are_those_of_the_editor_and_of_the_command_line() -> None:
-    assert [str(path) for path in list_roots(Path("/home/ada"), {})] == [
+    assert [str(path) for path in list_history_roots("antigravity", Path("/home/ada"), {})] == [
         "/home/ada/.gemini/antigravity/brain",
         "/home/ada/.gemini/antigravity-cli/brain",
         "/home/ada/.gemini/antigravity-ide/brain",

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
-from lineage.harness.claude_code import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.claude_code import discover, read
 
 DATA = Path(__file__).parents[2] / "data/claude-code"
 PROJECT = DATA / "projects/-home-ada-demo"
@@ -164,8 +165,10 @@ def test_a_file_that_is_named_itself_is_taken(name: str, tmp_path: Path) -> None
 
 
 def test_the_configuration_folder_may_lie_elsewhere(tmp_path: Path) -> None:
-    assert list_roots(tmp_path, {}) == [tmp_path / ".claude/projects"]
-    assert list_roots(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")}) == [tmp_path / "c/projects"]
+    assert list_history_roots("claude-code", tmp_path, {}) == [tmp_path / ".claude/projects"]
+    assert list_history_roots("claude-code", tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")}) == [
+        tmp_path / "c/projects"
+    ]
 
 
 # Spilled tool results

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.errors import LineageError, TranscriptError
-from lineage.harness.codex import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.codex import discover, read
 from tests.support.codex import (
     ARCHIVED,
     DATA,
@@ -212,9 +213,14 @@ def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> Non
 
 
 def test_the_folders_are_codexs_own_or_those_that_the_environment_names(tmp_path: Path) -> None:
-    assert list_roots(tmp_path, {}) == [tmp_path / ".codex/sessions", tmp_path / ".codex/archived_sessions"]
-    assert list_roots(tmp_path, {"CODEX_HOME": "/srv/codex"})[1] == Path("/srv/codex/archived_sessions")
-    assert list_roots(tmp_path, {"CODEX_HOME": ""}) == list_roots(tmp_path, {})
+    assert list_history_roots("codex", tmp_path, {}) == [
+        tmp_path / ".codex/sessions",
+        tmp_path / ".codex/archived_sessions",
+    ]
+    assert list_history_roots("codex", tmp_path, {"CODEX_HOME": "/srv/codex"})[1] == Path(
+        "/srv/codex/archived_sessions"
+    )
+    assert list_history_roots("codex", tmp_path, {"CODEX_HOME": ""}) == list_history_roots("codex", tmp_path, {})
 
 
 def test_every_rollout_is_found_with_the_parent_of_a_sub_agent_and_no_file_of_another_kind() -> None:

@@ -11,7 +11,8 @@ import pytest
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, InputPart, Turn
 from lineage.errors import TranscriptError
-from lineage.harness.copilot import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.copilot import discover, read
 
 DATA = Path(__file__).parents[2] / "data/copilot/session-state"
 MAIN = DATA / "ee99248c-46ed-55c0-a61a-8a778fbf68fe/events.jsonl"
@@ -390,7 +391,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_history_roots("copilot", Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_logs_are_found_and_what_lies_beside_them_passed_over(tmp_path: Path) -> None:

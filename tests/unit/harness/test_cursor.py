@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lineage.core.capture.capture import Capture
 from lineage.core.format.turns import ASSISTANT, USER, InputPart, Turn, assign_ids
 from lineage.errors import TranscriptError
-from lineage.harness.cursor import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.cursor import discover, read
 from tests.support.workspace import end_session, open_memory_workspace
 
 DATA = Path(__file__).parents[2] / "data/cursor/projects"
@@ -459,7 +460,9 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
 
 
 def test_the_history_lies_in_cursors_folder() -> None:
-    assert list_roots(Path("/home/ada"), {"CURSOR_PROJECT_DIR": "/srv"}) == [Path("/home/ada/.cursor/projects")]
+    assert list_history_roots("cursor", Path("/home/ada"), {"CURSOR_PROJECT_DIR": "/srv"}) == [
+        Path("/home/ada/.cursor/projects")
+    ]
 
 
 def test_sessions_and_sub_agents_are_found_in_a_fixed_order() -> None:

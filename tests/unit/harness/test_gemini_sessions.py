@@ -10,7 +10,8 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.gemini import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.gemini import discover, read
 from tests.support.gemini import (
     SESSION,
     Reader,
@@ -239,8 +240,10 @@ def test_a_file_that_lies_elsewhere_has_no_project(tmp_path: Path) -> None:
 
 
 def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved() -> None:
-    assert list_roots(Path("/home/ada"), {}) == [Path("/home/ada/.gemini/tmp")]
-    assert list_roots(Path("/home/ada"), {"GEMINI_CLI_HOME": "/srv/ada"}) == [Path("/srv/ada/.gemini/tmp")]
+    assert list_history_roots("gemini", Path("/home/ada"), {}) == [Path("/home/ada/.gemini/tmp")]
+    assert list_history_roots("gemini", Path("/home/ada"), {"GEMINI_CLI_HOME": "/srv/ada"}) == [
+        Path("/srv/ada/.gemini/tmp")
+    ]
 
 
 def test_sessions_and_sub_agents_are_found_and_other_files_passed_over(tmp_path: Path) -> None:

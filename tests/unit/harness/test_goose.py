@@ -14,7 +14,8 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.goose import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.goose import discover, read
 from tests.support.goose import (
     AT,
     NOTE,
@@ -401,9 +402,11 @@ def test_values_that_are_no_messages_are_counted(tmp_path: Path) -> None:
 
 def test_roots_are_where_the_environment_says() -> None:
     home = Path("/home/ada")
-    assert list_roots(home, {}) == [home / ".local/share/goose/sessions"]
-    assert list_roots(home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/goose/sessions")]
-    assert list_roots(home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [Path("/g/data/sessions")]
+    assert list_history_roots("goose", home, {}) == [home / ".local/share/goose/sessions"]
+    assert list_history_roots("goose", home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/goose/sessions")]
+    assert list_history_roots("goose", home, {"XDG_DATA_HOME": "/data", "GOOSE_PATH_ROOT": "/g"}) == [
+        Path("/g/data/sessions")
+    ]
 
 
 def test_found_lists_sessions_with_their_parents_then_files_that_no_database_holds(tmp_path: Path) -> None:

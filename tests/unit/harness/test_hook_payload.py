@@ -6,26 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.harness import HARNESS_NAMES
-from lineage.harness.hook_formats import (
-    BEFORE_COMPACTION,
-    COMPACTION,
-    HOOK_FORMATS,
-    NO_COMPACTION,
-    OTHER,
-    PLAIN_FORMAT,
-    SESSION_END,
-    SESSION_START,
-    SUB_AGENT,
-    TURN_END,
-)
 from lineage.harness.hook_payload import (
+    HOOK_FORMATS,
     NO_EVENT,
     NO_SESSION,
     OTHER_HARNESS,
     HookPayload,
     find_ignore_reason,
     parse_hook_payload,
+)
+from lineage.harness.registry import HARNESSES, PLAIN_FORMAT
+from lineage.harness.spec import (
+    BEFORE_COMPACTION,
+    COMPACTION,
+    NO_COMPACTION,
+    OTHER,
+    SESSION_END,
+    SESSION_START,
+    SUB_AGENT,
+    TURN_END,
 )
 from tests.support.parametrize import each
 
@@ -303,7 +302,7 @@ def test_another_harnesss_payload_is_left_alone(harness: str, payload: Payload) 
 
 
 def test_every_harness_has_payloads_here() -> None:
-    assert {harness for harness, *_ in SIGNALS} == set(HARNESS_NAMES)
+    assert {harness for harness, *_ in SIGNALS} == set(HARNESSES)
 
 
 @each("harness", HOOK_FORMATS)
@@ -323,7 +322,7 @@ def test_all_that_a_payload_says_is_there() -> None:
     )
 
 
-@each("harness", HARNESS_NAMES)
+@each("harness", HARNESSES)
 @each("event", [SESSION_START, TURN_END, SESSION_END, COMPACTION])
 def test_the_plain_form_is_every_harnesss(harness: str, event: str) -> None:
     texts = {"session_id": "s-1", "session_key": "k", "lane": "l", "transcript_path": "/t"}
@@ -343,7 +342,7 @@ def test_ids_are_taken_as_they_are() -> None:
     assert said.session_id == "../\nodd"
 
 
-@given(harness=st.sampled_from([*HARNESS_NAMES, "typewriter"]), data=st.data())
+@given(harness=st.sampled_from([*HARNESSES, "typewriter"]), data=st.data())
 def test_any_object_gives_a_signal_or_a_reason(harness: str, data: st.DataObject) -> None:
     values = JSON | st.sampled_from(NAMES_OF_EVENTS)
     payload = data.draw(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS) | st.text(max_size=5), values, max_size=8))

@@ -18,7 +18,8 @@ from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
 from lineage.harness import pi
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.openclaw import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.openclaw import discover, read
 from tests.support.openclaw import add_session, create_database, read_entries
 
 DATA = Path(__file__).parents[2] / "data/openclaw/agents"
@@ -135,7 +136,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(tmp_path: 
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_history_roots("openclaw", Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_the_sessions_of_all_agents_are_found_and_copies_passed_over(tmp_path: Path) -> None:

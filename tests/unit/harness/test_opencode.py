@@ -13,7 +13,8 @@ from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER
 from lineage.errors import TranscriptError
 from lineage.harness import opencode
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.opencode import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.opencode import discover, read
 from lineage.harness.sqlite import read_database
 from tests.support.opencode import (
     AT,
@@ -262,12 +263,15 @@ def test_values_that_are_no_messages_are_counted(tmp_path: Path) -> None:
 
 def test_roots_are_the_data_folder_and_the_database_that_the_environment_names() -> None:
     home, data = Path("/home/ada"), Path("/home/ada/.local/share/opencode")
-    assert list_roots(home, {}) == [data]
-    assert list_roots(home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/opencode")]
-    assert list_roots(home, {"OPENCODE_DB": "/elsewhere/mine.db"}) == [data, Path("/elsewhere/mine.db")]
-    assert list_roots(home, {"OPENCODE_DB": "mine.sqlite"}) == [data, data / "mine.sqlite"]
+    assert list_history_roots("opencode", home, {}) == [data]
+    assert list_history_roots("opencode", home, {"XDG_DATA_HOME": "/data"}) == [Path("/data/opencode")]
+    assert list_history_roots("opencode", home, {"OPENCODE_DB": "/elsewhere/mine.db"}) == [
+        data,
+        Path("/elsewhere/mine.db"),
+    ]
+    assert list_history_roots("opencode", home, {"OPENCODE_DB": "mine.sqlite"}) == [data, data / "mine.sqlite"]
     for inside in (":memory:", "opencode-dev.db", str(data / "opencode.db")):
-        assert list_roots(home, {"OPENCODE_DB": inside}) == [data]
+        assert list_history_roots("opencode", home, {"OPENCODE_DB": inside}) == [data]
 
 
 def test_found_lists_sessions_of_databases_then_of_the_tree_and_exports(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, compute_turn_id
 from lineage.errors import TranscriptError
-from lineage.harness.pi import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.pi import discover, read
 
 DATA = Path(__file__).parents[2] / "data/pi"
 SYNTHETIC = DATA / "session.jsonl"
@@ -460,7 +461,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
     ],
 )
 def test_the_history_lies_where_the_environment_says(environment: dict[str, str], expected: str) -> None:
-    assert list_roots(Path("/home/ada"), environment) == [Path(expected)]
+    assert list_history_roots("pi", Path("/home/ada"), environment) == [Path(expected)]
 
 
 def test_every_session_is_found_in_a_fixed_order() -> None:

@@ -13,7 +13,8 @@ from lineage.core.capture.capture import Capture, CompactionRecord
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn
 from lineage.errors import TranscriptError
 from lineage.harness.adapter import SessionLocation
-from lineage.harness.qwen import discover, list_roots, read
+from lineage.harness.adapters import list_history_roots
+from lineage.harness.qwen import discover, read
 
 DATA = Path(__file__).parents[2] / "data/qwen"
 PROJECT = DATA / "projects/-home-ada-demo"
@@ -451,7 +452,7 @@ def test_first_and_last_time_are_those_of_the_files_order(reader: Reader) -> Non
     ],
 )
 def test_the_history_lies_in_the_harnesss_folder_or_where_it_was_moved(environment: dict[str, str], root: str) -> None:
-    assert list_roots(Path("/home/ada"), environment) == [Path(root)]
+    assert list_history_roots("qwen", Path("/home/ada"), environment) == [Path(root)]
 
 
 def test_sessions_and_sub_agents_are_found(tmp_path: Path) -> None:

@@ -7,23 +7,17 @@ from typing import Any
 import pytest
 
 from lineage import __version__
-from lineage.core.base.hook_protocol import ACTION, PROMPT, RECALL_KINDS
 from lineage.harness.hook_payload import parse_hook_payload
-from lineage.installing import hook_definitions
+from lineage.harness.registry import HARNESSES, classify_event
+from lineage.harness.spec import ACTION, PROMPT
+from lineage.installing import INSTALLATIONS
 from lineage.installing.commands import HookCommand, find_entries
+from lineage.installing.hook_definitions import build_hooks
 
 INTEGRATIONS = Path(__file__).parents[3] / "workspace_template" / "integrations"
 SECONDS = {"claude-code": 60, "codex": 600, "goose": 30, "cursor": 60, "copilot": 30}
 MILLISECONDS = {"gemini": 60_000, "qwen": 60_000}
-BUILT = {
-    "claude-code": hook_definitions.build_claude_code,
-    "codex": hook_definitions.build_codex,
-    "gemini": hook_definitions.build_gemini,
-    "qwen": hook_definitions.build_qwen,
-    "goose": hook_definitions.build_goose,
-    "cursor": hook_definitions.build_cursor,
-    "copilot": hook_definitions.build_copilot,
-}
+BUILT = [name for name, installation in INSTALLATIONS.items() if installation.events]
 
 
 HOOKS_AT_A_PROMPT = {
@@ -49,43 +43,45 @@ def make_command(harness: str) -> HookCommand:
 
 
 def list_handlers(harness: str) -> dict[str, dict[str, Any]]:
-    elements = BUILT[harness](make_command(harness))
+    elements = build_hooks(make_command(harness))
     return {event: element["hooks"][0] if "hooks" in element else element for event, element in elements.items()}
 
 
 @pytest.mark.parametrize("harness", BUILT)
 def test_every_entry_is_known_as_ours(harness: str) -> None:
-    elements = BUILT[harness](make_command(harness))
+    elements = build_hooks(make_command(harness))
     found = list(find_entries({event: [element] for event, element in elements.items()}, harness))
     assert [(entry.event, entry.argv) for entry in found] == [(event, make_command(harness).argv) for event in elements]
 
 
 @pytest.mark.parametrize("harness", BUILT)
 def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
-    name = {"goose": "event", "copilot": "hook_event_name"}.get(harness, "hook_event_name")
-    ids = {"session_id": "s-1", "conversation_id": "s-1"}
-    for event in list_handlers(harness).keys() - RECALL_KINDS.keys():
+    hooks = HARNESSES[harness].hooks
+    assert hooks is not None
+    name, ids = hooks.event_fields[0], dict.fromkeys(hooks.fields["session_id"], "s-1")
+    ids = {"session_id": "s-1"} if "session_id" in ids else ids
+    for event in (event for event in list_handlers(harness) if classify_event(event) not in (PROMPT, ACTION)):
         heard = parse_hook_payload(harness, {name: event, **ids})
         assert heard is not None and heard.event != "other", event
 
 
 @pytest.mark.parametrize("harness", BUILT)
 def test_timeouts_have_the_harness_s_unit_and_keep_its_limit(harness: str) -> None:
-    least, most = (1, SECONDS[harness]) if harness in SECONDS else (1000, MILLISECONDS[harness])
+    least, most = (1000, MILLISECONDS[harness]) if harness in MILLISECONDS else (1, SECONDS.get(harness, 600))
     for handler in list_handlers(harness).values():
         assert least <= handler["timeoutSec" if harness == "copilot" else "timeout"] <= most
 
 
 @pytest.mark.parametrize("harness", [*HOOKS_AT_A_PROMPT, "goose", "cursor"])
 def test_every_harness_that_takes_an_answer_to_a_prompt_asks_for_one(harness: str) -> None:
-    events = [event for event in list_handlers(harness) if RECALL_KINDS.get(event) == PROMPT]
+    events = [event for event in list_handlers(harness) if classify_event(event) == PROMPT]
     assert events == HOOKS_AT_A_PROMPT.get(harness, [])
 
 
 @pytest.mark.parametrize("harness", [*HOOKS_AT_AN_ACTION, "goose", "cursor"])
 def test_every_harness_that_takes_an_answer_at_an_action_asks_for_one_at_edits_and_commands(harness: str) -> None:
-    elements = BUILT[harness](make_command(harness))
-    events = [event for event in elements if RECALL_KINDS.get(event) == ACTION]
+    elements = build_hooks(make_command(harness))
+    events = [event for event in elements if classify_event(event) == ACTION]
     assert events == HOOKS_AT_AN_ACTION.get(harness, [])
     if harness != "copilot":  # its hooks have no matchers
         assert all(elements[event]["matcher"] not in ("", "*", ".*") for event in events)
@@ -121,7 +117,7 @@ PACKAGED = {
 @pytest.mark.parametrize("harness", PACKAGED)
 def test_a_package_registers_what_installing_registers(harness: str) -> None:
     packaged = json.loads((INTEGRATIONS / PACKAGED[harness]).read_text(encoding="utf-8"))
-    elements = BUILT[harness](Bare(("lineage",), harness, "/w", "default"))
+    elements = build_hooks(Bare(("lineage",), harness, "/w", "default"))
     assert packaged["hooks"] == {event: [element] for event, element in elements.items()}
     assert packaged.keys() <= {"description", "hooks"}
 

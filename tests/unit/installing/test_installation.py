@@ -11,7 +11,7 @@ import pytest
 
 from lineage.errors import InvalidInput, LineageError, WorkspaceError
 from lineage.installing import (
-    LAYOUTS,
+    INSTALLATIONS,
     HookCommand,
     HostMachine,
     apply_changes,
@@ -65,7 +65,7 @@ def write_settings(machine: HostMachine, text: str = '{\n  "model": "x" // mine\
     return path
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_nothing_is_left_of_what_was_made(machine: HostMachine, harness: str) -> None:
     before = read_state(machine.home)
     install(machine, harness)
@@ -76,7 +76,7 @@ def test_nothing_is_left_of_what_was_made(machine: HostMachine, harness: str) ->
     assert uninstall(machine, harness) == []
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_another_workspace_replaces_the_first(machine: HostMachine, harness: str) -> None:
     before = read_state(machine.home)
     install(machine, harness, "/one")

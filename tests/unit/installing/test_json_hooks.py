@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
-from lineage.installing import hook_definitions
 from lineage.installing.commands import HookCommand
 from lineage.installing.config_files import FileMarks
+from lineage.installing.hook_definitions import build_hooks
 from lineage.installing.json_hooks import JsonHooks
 from lineage.installing.jsonc import JsoncNode, insert_item, parse_jsonc
 from tests.unit.installing.generated import files
@@ -19,10 +19,8 @@ from tests.unit.installing.generated import files
 COMMAND = HookCommand(("/opt/lineage/bin/lineage",), "claude-code", "/home/ada/memory", "default")
 OTHER = HookCommand(("/opt/lineage/bin/lineage",), "claude-code", "/home/ada/other", "ann")
 FORMS = {
-    "groups": JsonHooks("claude-code", hook_definitions.build_claude_code(COMMAND)),
-    "handlers": JsonHooks(
-        "cursor", hook_definitions.build_cursor(HookCommand(("lineage",), "cursor", "/w", "default")), {"version": 1}
-    ),
+    "groups": JsonHooks("claude-code", build_hooks(COMMAND)),
+    "handlers": JsonHooks("cursor", build_hooks(HookCommand(("lineage",), "cursor", "/w", "default")), {"version": 1}),
 }
 NAME = "settings.json"
 
@@ -71,7 +69,7 @@ def test_installing_appends_and_leaves_the_rest_alone(shape: str, text: str) -> 
 @pytest.mark.slow
 @given(text=files())
 def test_an_outdated_command_is_changed_in_its_place(text: str) -> None:
-    old, marks = installed(text, JsonHooks("claude-code", hook_definitions.build_claude_code(OTHER)))
+    old, marks = installed(text, JsonHooks("claude-code", build_hooks(OTHER)))
     new, marks = installed(old, marks=marks)
     assert to_plain(new) == to_plain(installed(text)[0])
     assert FORMS["groups"].uninstall(new, marks, NAME) == text

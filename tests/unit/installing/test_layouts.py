@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
-from lineage.installing import LAYOUTS, HostMachine
+from lineage.installing import INSTALLATIONS, HostMachine
 from lineage.installing.commands import HookCommand
 from lineage.installing.config_files import FileMarks
 from lineage.installing.installation import apply_changes, plan_install, plan_uninstall, read_record
@@ -86,7 +86,7 @@ def write(path: Path, container: str, servers: dict[str, Any]) -> None:
 
 
 def test_every_place_is_known() -> None:
-    assert {*PLACES} == {name for name, layout in LAYOUTS.items() if layout.server}
+    assert {*PLACES} == {name for name, layout in INSTALLATIONS.items() if layout.server}
 
 
 @pytest.mark.parametrize("harness", PLACES)
@@ -114,7 +114,7 @@ def test_a_server_that_somebody_registered_stays_as_it_is(machine: HostMachine, 
     assert read_servers(machine.home / name, container) == {key: THEIRS}
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 @pytest.mark.parametrize("part", ["mcp", "skill", "recall"])
 def test_what_is_left_out_goes_and_comes_back(machine: HostMachine, harness: str, part: str) -> None:
     install(machine, harness, part)

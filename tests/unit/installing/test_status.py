@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from lineage.core.base.hook_protocol import RECALL_KINDS
+from lineage.harness.registry import iter_formats
 from lineage.installing import (
-    LAYOUTS,
+    INSTALLATIONS,
     HookCommand,
     HookStatus,
     HostMachine,
@@ -18,9 +18,10 @@ from lineage.installing import (
     plan_install,
     read_record,
     read_status,
+    resolve_harness_folder,
 )
 
-RECALL_EVENTS = {*RECALL_KINDS}
+RECALL_EVENTS = {event for one in iter_formats() for event in (*one.prompts, *one.actions)}
 TEMPLATE = Path(__file__).parents[3] / "workspace_template"
 
 
@@ -64,14 +65,14 @@ def change_json(path: Path, change: Callable[[Any], Any]) -> None:
     write_json(path, change(json.loads(path.read_text())))
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_a_machine_without_the_harness(machine: HostMachine, harness: str) -> None:
     assert get_status(machine, harness) == HookStatus(harness, present=False, state="not installed")
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_what_is_installed_says_for_whom(machine: HostMachine, harness: str) -> None:
-    LAYOUTS[harness].folder(machine).mkdir(parents=True)
+    resolve_harness_folder(machine, harness).mkdir(parents=True)
     install(machine, harness)
     found = get_status(machine, harness)
     assert (found.present, found.state) == (True, "installed")
@@ -81,7 +82,7 @@ def test_what_is_installed_says_for_whom(machine: HostMachine, harness: str) -> 
     assert [one.kind for one in found.findings] == (["untrusted"] if harness == "codex" else [])
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_another_program_is_outdated(machine: HostMachine, harness: str) -> None:
     install(machine, harness)
     found = read_status(machine, replace(make_command(machine, harness), program=("/new/lineage",)))
@@ -112,7 +113,7 @@ def test_a_damaged_file_is_named(machine: HostMachine) -> None:
     assert "settings.json:1: " in found.findings[0].what
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 def test_a_program_that_is_gone(machine: HostMachine, harness: str) -> None:
     install(machine, harness)
     Path(make_command(machine, harness).program[0]).unlink()
@@ -162,7 +163,7 @@ def test_a_plugin_beside_the_settings(machine: HostMachine, harness: str) -> Non
     assert "executable" in list_kinds(replace(machine, environment={"PATH": "/nowhere"}), harness)
 
 
-@pytest.mark.parametrize("harness", LAYOUTS)
+@pytest.mark.parametrize("harness", INSTALLATIONS)
 @pytest.mark.parametrize("left_out", [(), ("mcp",), ("skill",), ("recall",), ("mcp", "skill", "recall")])
 def test_what_is_left_out_is_known_and_nothing_is_amiss(
     machine: HostMachine, harness: str, left_out: tuple[str, ...]
@@ -171,10 +172,10 @@ def test_what_is_left_out_is_known_and_nothing_is_amiss(
     apply_changes(machine, plan_install(machine, command, read_record(machine)))
     status = get_status(machine, harness)
     assert (status.state, status.left_out) == ("installed", left_out)
-    layout = LAYOUTS[harness]
+    layout = INSTALLATIONS[harness]
     parts = [part for part, is_there in (("mcp", layout.server), ("skill", layout.has_skills)) if is_there]
     assert list(status.parts) == [part for part in parts if part not in left_out]
-    if not {*status.events} & {"plugin", "stop"} and harness != "goose":
+    if RECALL_EVENTS & {*layout.events}:
         assert ("recall" in left_out) == (not RECALL_EVENTS & {*status.events})
 
 

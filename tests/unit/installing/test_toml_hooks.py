@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.errors import InvalidInput
-from lineage.installing import hook_definitions
 from lineage.installing.commands import HookCommand
 from lineage.installing.config_files import FileMarks
+from lineage.installing.hook_definitions import build_hooks
 from lineage.installing.toml_hooks import TomlHooks
 
 COMMAND = HookCommand(("/opt/it's/lineage",), "codex", '/home/ada/a "b" \\ é', "default")
-FORM = TomlHooks("codex", hook_definitions.build_codex(COMMAND))
-OTHER = TomlHooks("codex", hook_definitions.build_codex(HookCommand(("/opt/lineage",), "codex", "/other", "ann")))
+FORM = TomlHooks("codex", build_hooks(COMMAND))
+OTHER = TomlHooks("codex", build_hooks(HookCommand(("/opt/lineage",), "codex", "/other", "ann")))
 NAME = "config.toml"
 
 PIECES = [

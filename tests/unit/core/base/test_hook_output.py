@@ -13,21 +13,21 @@ from lineage.core.base.hook_output import (
     CONTEXT_OPENING,
     CUT_NOTE,
     MAX_TOKENS,
-    OUTPUT_FORMATS,
     format_hook_output,
 )
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
-from lineage.harness import HARNESS_NAMES
+from lineage.harness.registry import HARNESSES, find_output
 from lineage.harness.text import strip_injections
 from tests.support.parametrize import each
 
 HOOKS = ["claude-code", "codex", "gemini", "qwen"]
-with_output = each("harness", sorted(OUTPUT_FORMATS))
+OUTPUTS = {name: output for name in HARNESSES if (output := find_output(name))}
+with_output = each("harness", sorted(OUTPUTS))
 
 
 def context(harness: str, text: str) -> str:
     """The text that the harness takes out of what the hook prints."""
-    said: dict[str, Any] = json.loads(format_hook_output(harness, text))
+    said: dict[str, Any] = json.loads(format_hook_output(find_output(harness), text))
     if harness in HOOKS:
         said = said["hookSpecificOutput"]
         assert said.pop("hookEventName") == "SessionStart"
@@ -38,7 +38,7 @@ def context(harness: str, text: str) -> str:
 
 @each("harness", HOOKS)
 def test_the_hook_output_of_claude_code_and_those_that_took_it_over(harness: str) -> None:
-    assert format_hook_output(harness, "Earlier.") == (
+    assert format_hook_output(find_output(harness), "Earlier.") == (
         '{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":'
         '"<lineage-context>\\nEarlier.\\n</lineage-context>"}}\n'
     )
@@ -46,24 +46,20 @@ def test_the_hook_output_of_claude_code_and_those_that_took_it_over(harness: str
 
 @each(("harness", "key"), [("cursor", "additional_context"), ("copilot", "additionalContext")])
 def test_the_harnesses_with_a_key_of_their_own(harness: str, key: str) -> None:
-    assert json.loads(format_hook_output(harness, "Earlier.")) == {
+    assert json.loads(format_hook_output(find_output(harness), "Earlier.")) == {
         key: "<lineage-context>\nEarlier.\n</lineage-context>"
     }
 
 
-@each("harness", [*sorted(set(HARNESS_NAMES) - set(OUTPUT_FORMATS)), "typewriter", ""])
+@each("harness", [*sorted(set(HARNESSES) - set(OUTPUTS)), "typewriter", ""])
 def test_a_harness_that_takes_nothing_gets_nothing(harness: str) -> None:
-    assert format_hook_output(harness, "Earlier.") == ""
-
-
-def test_only_harnesses_that_are_known_have_an_output() -> None:
-    assert OUTPUT_FORMATS.keys() <= set(HARNESS_NAMES)
+    assert format_hook_output(find_output(harness), "Earlier.") == ""
 
 
 @with_output
 @each("text", ["", " \n\t\n"])
 def test_nothing_to_say_is_nothing(harness: str, text: str) -> None:
-    assert format_hook_output(harness, text) == ""
+    assert format_hook_output(find_output(harness), text) == ""
 
 
 @with_output
@@ -92,7 +88,7 @@ def test_the_limits_are_those_of_the_harnesses_and_are_used(character: str) -> N
 
 @with_output
 def test_a_text_of_exactly_the_limit_is_not_cut(harness: str) -> None:
-    _, encoding, limit = OUTPUT_FORMATS[harness]
+    _, encoding, limit = OUTPUTS[harness]
     unit = len("x".encode(encoding))
     room = limit // unit - len(f"{CONTEXT_OPENING}\n\n{CONTEXT_CLOSING}")
     assert CUT_NOTE not in context(harness, "x" * room)
@@ -114,14 +110,14 @@ def test_markers_in_the_text_do_not_end_the_block(harness: str) -> None:
 def test_any_text_is_one_line_of_ascii_within_the_limit_that_is_stripped_again(
     harness: str, text: str, times: int
 ) -> None:
-    printed = format_hook_output(harness, text * times)
+    printed = format_hook_output(find_output(harness), text * times)
     if not printed:
         assert not text.strip()
         return
     assert printed.isascii()
     assert printed.count("\n") == 1
     assert printed.endswith("}\n")
-    _, encoding, limit = OUTPUT_FORMATS[harness]
+    _, encoding, limit = OUTPUTS[harness]
     said = context(harness, text * times)
     assert len(said.encode(encoding)) <= limit
     assert strip_injections(said) == ""

@@ -9,13 +9,14 @@ import pytest
 
 from lineage.config.workspace import ContextSettings, Settings
 from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.base.hook_output import CUT_NOTE, MAX_TOKENS, OUTPUT_FORMATS, format_hook_output
+from lineage.core.base.hook_output import CUT_NOTE, MAX_TOKENS, format_hook_output
 from lineage.core.base.naming import derive_session_token
 from lineage.core.books.book_edits import add, mark_done, pin
 from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, USER_TURN
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
 from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.core.format.documents import Tombstone
+from lineage.harness.registry import HARNESSES, find_output
 from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.store import Blob, LocalStore, StoredKey
@@ -590,7 +591,9 @@ def test_a_prepared_block_is_what_every_harness_takes_whole(tmp_path: Path) -> N
         assert build_context(ws, ContextRequest(project=DEMO)).tokens > MAX_TOKENS
         prepare_contexts(ws)
     assert 1000 < cost_to_tokens(estimate_cost(read_context_block(tmp_path, DEMO))) <= MAX_TOKENS
-    printed = [format_hook_output(harness, read_context_block(tmp_path, DEMO)) for harness in OUTPUT_FORMATS]
+    outputs = [output for harness in HARNESSES if (output := find_output(harness))]
+    printed = [format_hook_output(output, read_context_block(tmp_path, DEMO)) for output in outputs]
+    assert len(printed) > 5
     assert not any(json.dumps(CUT_NOTE)[1:-1] in line for line in printed)
 
 
