@@ -161,8 +161,8 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     asks = [_to_quotable(one) for one in digest.asks or [one[:1000] for one in digest.requests[:1]]]
     outcomes = [_to_quotable(one) for one in digest.outcomes]
     actions = "" if any(outcomes) else _format_actions(digest)
-    # A shortened name is no anchor, and few words fill much space where words aren't set apart.
-    needs_tail = bool(actions) or not name or name != project or any(map(_is_unspaced, (*asks, *outcomes)))
+    # A shortened name or a single letter is no anchor, and few words fill much space where words aren't set apart.
+    needs_tail = bool(actions) or len(name) < 2 or name != project or any(map(_is_unspaced, (*asks, *outcomes)))
     left = MAX_WORDS - count_words(f"{place} → {actions}{tail * needs_tail}")
     asked, outcome = _choose_quotes(
         _list_choices(asks, digest.ask_odds, left), _list_choices(outcomes, digest.outcome_odds, left), left

@@ -30,6 +30,8 @@ _MAX_REQUESTS = 8
 _MAX_REPLIES = 40
 
 _MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
+_MUCH_WORK = 20  # turns between a request and the message that ends the work on it
+_LONG_WORDS, _FEW_WORDS = 24, 6  # of a sentence, and of its content
 WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -38,6 +40,13 @@ _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)|!?\[\[(?:[^\[\]\n|]*\|)?([^\
 _LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+", re.MULTILINE)
 _OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]")  # an image
 _QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)  # by a person: a question of the agent's, or a paste
+_CONSOLE = re.compile(  # a command behind a shell's prompt, and what it printed
+    r"^[ \t]*(?:[❯➜$»]|>>>|PS [A-Z]:\S*>|\w+@[\w.-]+:\S*[$#])[ \t]+\S.*(?:\n[^\n]*\S[^\n]*)*", re.MULTILINE
+)
+_PRINTED = re.compile(
+    r"\W*(?:FAIL(?:ED)?|ERR(?:OR)?|PASS(?:ED)?|WARN(?:ING)?|FATAL|INFO|DEBUG)\b|(?:\w+\.)*\w*(?:Error|Exception|Warning):|"
+    r"Traceback|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
+)
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
@@ -93,7 +102,11 @@ _RESULT_WORD = (
 )
 _RESULT = re.compile(rf"\b(?:{_RESULT_WORD})", re.IGNORECASE)
 _BEGINS_WITH_RESULT = re.compile(
-    rf"\W*(?:i(?:['’]ve| have)(?: now| also| successfully)* )?\b(?:{_RESULT_WORD})", re.IGNORECASE
+    rf"\W*(?:(?:i|we)(?:['’]ve| have)?(?: now| also| just| successfully)* )?\b(?:{_RESULT_WORD}|"
+    r"(?!need|indeed|based|used|supposed)[a-z]{3,}ed\b|he \w+[aei]do\b|ho \w+to\b|j['’]ai \w+(?:é|i|it|is)\b|"
+    r"(?:ich )?habe\b|fatto|hecho|feito|fait\b|rimoss[oa]|reescrit[oa]|"
+    r"(?:aggiorna|atualiza|actualiza|crea|cria|elimina)[dt][oa]\b)",
+    re.IGNORECASE,
 )
 _FUTURE = re.compile(
     r"\b(?:can you|could|going to|if you|let me|let['’]s|i['’]ll|need to|once|shall|should|tell me|to be|want|will|"
@@ -107,6 +120,8 @@ _NO_OUTCOME = re.compile(
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
     r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
     r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
+    r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
+    r"möchtest|puoi|puedes|хотите)\b|"
     r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
     re.IGNORECASE,
 )
@@ -121,6 +136,7 @@ _CAUSE = re.compile(
     r"no longer|now)\b",
     re.IGNORECASE,
 )
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|been) (?:now )?\w+(?:ed|en|nt|lt|ut)\b", re.IGNORECASE)
 
 
 class Synopsis(NamedTuple):
@@ -201,28 +217,36 @@ def cut_at_word(line: str, max_chars: int) -> str:
     return f"{(whole or head).rstrip(' ,;:–-(')}…"
 
 
-def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Sequence[tuple[int, str]]]:
-    """Return the first requests, and the messages that a request or the end follows, by number."""
-    requests, replies = dict[str, int](), deque[tuple[int, str]](maxlen=_MAX_REPLIES)
-    reply = (0, "")
+class _Reply(NamedTuple):
+    """A message of the agent that a request or the end follows, and how many turns of work it ends."""
+
+    number: int = 0
+    text: str = ""
+    work: int = 0
+
+
+def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Sequence[_Reply]]:
+    """Return the first requests by number, and the messages that a request or the end follows."""
+    requests, replies = dict[str, int](), deque[_Reply](maxlen=_MAX_REPLIES)
+    reply, requested_at = _Reply(), 0
     for number, role, text, *_ in turn_texts:
         # A plan was written by an agent, but its goal is that of the person who had it carried out.
         plan = _PLAN.match(text) if role == SYSTEM else None
         if role == USER or plan:
-            replies += [reply] if reply[1] else []
-            reply = (0, "")
+            replies += [reply] if reply.text else []
+            reply, requested_at = _Reply(), number
             if len(requests) < _MAX_REQUESTS:
                 requests.setdefault(text[plan.end() :] if plan else text, number)
         elif role == ASSISTANT and text.strip():
-            reply = number, text
-    replies += [reply] if reply[1] else []
+            reply = _Reply(number, text, number - requested_at)
+    replies += [reply] if reply.text else []
     return [(number, text) for text, number in requests.items()], replies
 
 
 def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]) -> Iterator[Said]:
     place = 0
     for number, whole in requests:
-        depth, text = 0, _QUOTED.sub("", whole)
+        depth, text = 0, _CONSOLE.sub("", _QUOTED.sub("", whole))
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
         for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
             for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
@@ -238,6 +262,7 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
                     "imperative": _IMPERATIVE.match(line),
                     "first sentence": depth == 0,
                     "problem": _PROBLEM.search(line),
+                    "printed": _PRINTED.match(line),
                 }
                 depth += 1
                 yield _weigh(number, line, words, features, weights)
@@ -245,11 +270,12 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
 
 
 def _iter_outcomes(
-    replies: Sequence[tuple[int, str]], asked_words: frozenset[str], weights: Mapping[str, float]
+    replies: Sequence[_Reply], asked_words: frozenset[str], weights: Mapping[str, float]
 ) -> Iterator[Said]:
-    frequency = Counter(word for _, text in replies for word in _content_words(text[: 2 * _READ_CHARS]))
-    longest = max((len(text) for _, text in replies), default=0)
-    for place, (number, text) in enumerate(replies):
+    frequency = Counter(word for one in replies for word in _content_words(one.text[: 2 * _READ_CHARS]))
+    longest = max((len(one.text) for one in replies), default=0)
+    most = max((one.work for one in replies), default=0)
+    for place, (number, text, work) in enumerate(replies):
         depth = 0
         for paragraph in _split_paragraphs(text[: 2 * _READ_CHARS]):
             for line in _split_sentences(paragraph):
@@ -270,6 +296,11 @@ def _iter_outcomes(
                     "future": _FUTURE.search(line),
                     "short": count_words(line) < 6,
                     "a check": _CHECKED.match(line),
+                    "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
+                    "last reply": place == len(replies) - 1,
+                    "passive": _PASSIVE.search(line),
+                    "long": count_words(line) > _LONG_WORDS,
+                    "few words": len(words) < _FEW_WORDS,
                 }
                 depth += 1
                 yield _weigh(number, line, words, features, weights)

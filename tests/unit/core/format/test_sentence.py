@@ -58,6 +58,7 @@ UNSPACED = Digest(asks=("侧边栏不显示登出的按钮" * 4,) * 3, outcomes=
 
 
 @example(UNSPACED, SentenceContext("codex", "s-1", "/home/ada/demo"), "was resumed and ended")
+@example(Digest(outcomes=("Исправь вход. Затем «проверь.» Потом ",)), SentenceContext("codex", "0", "0"), "ended")
 @given(DIGESTS, SETTINGS, ENDINGS)
 def test_the_fallback_passes_the_floor_for_every_session(digest: Digest, setting: SentenceContext, ending: str) -> None:
     sentence = build_fallback(digest, setting, ending)

@@ -110,6 +110,23 @@ def test_the_best_request_and_result_stand_first_wherever_they_were_said() -> No
     assert build_synopsis([]) == Synopsis()
 
 
+def test_the_message_that_ends_most_work_says_what_came_of_it() -> None:
+    results = ["The reader of old orders keeps every last row.", "The reader of old orders drops every wide tab."]
+    for ends in ((2, 80), (80, 83)):
+        said = [TurnText(0, USER, "Please fix the reader of orders.")]
+        for end, result in zip(ends, results, strict=True):
+            said += [TurnText(end, ASSISTANT, result), TurnText(end + 1, USER, "and now?")]
+        assert build_synopsis([*said, TurnText(90, ASSISTANT, "Glad to help!")]).outcome == results[ends == (2, 80)]
+
+
+@pytest.mark.parametrize("prompt", ["❯ reader sync", "$ reader sync", "ada@host:~/reader$ reader sync"])
+def test_what_a_console_printed_is_no_ask(prompt: str) -> None:
+    printed = f"{prompt}\nthe orders changed, please commit them first"
+    assert find_ask(f"The reader refuses to sync my orders:\n\n{printed}\n\nThanks") == (
+        "The reader refuses to sync my orders:"
+    )
+
+
 def test_a_request_that_is_said_again_and_a_result_are_told_once() -> None:
     asked = [TurnText(n, USER, "Please make the parser faster" + " now" * n) for n in range(3)]
     assert build_synopsis(asked).asks == ("Please make the parser faster",)
