@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-MAX_CHARS = 720  # of text, without what says where it is from
+MAX_CHARS = 1100  # of text, without what says where it is from
 _TITLE_CHARS = 60
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
@@ -35,6 +35,7 @@ _MAX_DECIDING = 4
 _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
+_NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, and how many tell more than one
 
 
 class RecalledItem:
@@ -240,7 +241,9 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
     coverage = min(1.0, met / total)
     telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
     unknown = sum({word.stem: word.everyday for word in found_words if not word.rows}.values())
-    neighbours = [word for word in found_words if word.everyday > 0.3 or word.is_name]
+    neighbours = [word for word in found_words if word.everyday > _NAMING or word.is_name]
+    title = normalize(one.row.title)
+    in_title = [word for word in one.met if word.stem in title]
     return {
         "coverage": coverage,
         "information": math.log1p(met),
@@ -249,6 +252,8 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
         "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
         "unknown": unknown / telling,
         "length": math.log(len(found_words)),
+        "names": min(_MAX_NAMES, len({word.stem for word in one.met if word.is_name and word.everyday > _NAMING})),
+        "title": sum_weights(in_title) / (sum_weights(found_words) or 1.0),
     }
 
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_NUMBERS = {1: 0.1, 2: 0.1, 3: 0.35, 4: 0.5}
+"""What a number of so many digits tells: hours, counts and versions stand everywhere."""
+
 FILE = os.path.join(os.path.dirname(__file__), "floor.json")
 
 
@@ -32,8 +35,12 @@ class Floor:
 
     def weigh_everyday(self, word: str) -> float:
         """Return what a word tells in any index: 1 for one that isn't in everybody's talk."""
-        # Looking up a few words takes less than a table of two thousand.
-        return next((weight for weight, words in self._everyday if f" {word.lower()} " in words), 1.0)
+        digits = sum(map(str.isdigit, word))
+        if digits and not any(map(str.isalpha, word)):
+            return _NUMBERS.get(digits, 1.0)
+        # Looking up a few words takes less than a table of thousands.
+        lowered = word.lower()
+        return next((weight for weight, words in self._everyday if f" {lowered} " in words), 1.0)
 
     def rank(self, features: "Mapping[str, float]") -> float:
         """Return by what a part of a passage goes before others."""

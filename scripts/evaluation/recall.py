@@ -39,6 +39,7 @@ _SELECT_NAMED = "select project_key from artifacts where project_key like ? limi
 
 _STEPS, _RATE, _DECAY = 3_000, 0.5, 0.002
 _MISSING_SHARE = 0.05  # of the same project's prompts that may be above the floor
+_UNRELATED_SHARE = 0.01  # of the unrelated prompts of sets that aren't ours: some do touch what a project holds
 _SPARE = 0.15  # above the best that must not be given
 
 
@@ -165,20 +166,29 @@ Sample = tuple[Mapping[str, float], bool, float]
 def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
     """Fit weights and floor on the tuned half of sets, of ours with each project alone as well; write the data file."""
     shipped = load_floor()
-    asked = [one for own in sets for _, some in _ask_sets(*own) for one in some]
-    tuned = [one for one in asked if not one.prompt.is_held_out]
+    by_set = [[one for _, some in _ask_sets(*own) for one in some if not one.prompt.is_held_out] for own in sets]
+    tuned = [one for some in by_set for one in some]
     names = list(shipped.weights)
     samples = [sample for one in tuned for sample in _build_samples(one)]
     weights = _fit_weights(samples, names)
     values = json.loads(Path(floor_file.FILE).read_text(encoding="utf-8"))
     values |= {"weights": {name: round(weight, 3) for name, weight in weights.items()}, "floor": 0.0}
     fitted = Floor(values)
-    best = {kind: sorted(_best_scores(tuned, kind, fitted)) for kind in (MISSING, UNRELATED)}
-    allowed = best[MISSING][int(len(best[MISSING]) * (1 - _MISSING_SHARE)) - 1]
-    values["floor"] = round(max(allowed, best[UNRELATED][-1] + _SPARE), 3)
+    same = _find_floor(_best_scores(tuned, MISSING, fitted), _MISSING_SHARE)
+    unrelated = max(
+        _find_floor(_best_scores(some, UNRELATED, fitted), _UNRELATED_SHARE if file else 0.0)
+        for (file, _), some in zip(sets, by_set, strict=True)
+    )
+    values["floor"] = round(max(same, unrelated + _SPARE), 3)
     Path(floor_file.FILE).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    yield f"{len(samples):,} samples: {values['weights']}, floor {values['floor']}; {allowed:.2f} would do for the same"
-    yield f"project, and {best[UNRELATED][-1]:.2f} for what is unrelated"
+    yield f"{len(samples):,} samples: {values['weights']}, floor {values['floor']}; {same:.2f} would do for the same"
+    yield f"project, and {unrelated:.2f} for what is unrelated"
+
+
+def _find_floor(scores: Iterable[float], share: float) -> float:
+    """Return the score that no more than a share of these exceed."""
+    ordered = sorted(scores)
+    return ordered[int(len(ordered) * (1 - share)) - 1]
 
 
 def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:

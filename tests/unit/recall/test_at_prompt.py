@@ -17,6 +17,7 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.recall import reader
 from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, Recall, recall_at_prompt
+from lineage.recall.floor import load_floor
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 PROJECT = "/home/ada/demo"
@@ -195,3 +196,16 @@ def test_a_hook_pays_for_no_regular_expression() -> None:
     asked = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {program}"],
                            capture_output=True, text=True, check=True)  # fmt: skip
     assert asked.stdout.strip() == ""
+
+
+def test_a_short_number_tells_little_and_an_identifier_much() -> None:
+    floor = load_floor()
+    weights = [floor.weigh_everyday(word) for word in ("7", "12", "404", "2026", "77812", "0xe4")]
+    assert weights == sorted(weights) and weights[:2] == [0.1, 0.1] and weights[4:] == [1.0, 1.0]
+
+
+def test_names_and_the_title_count_for_a_passage(tmp_path: Path) -> None:
+    talk(tmp_path)
+    plain, named = (recall(tmp_path, f"Our importer loses rows, {what}?") for what in ("why", "is csv.reader why"))
+    assert plain.considered[0].features["names"] == 0 < named.considered[0].features["names"]
+    assert 0 < plain.considered[0].features["title"] <= 1
