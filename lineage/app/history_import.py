@@ -30,7 +30,9 @@ ALL = "all"
 _MAX_JOBS = 4
 
 
-def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, jobs: int | None) -> ImportRequest:
+def build_import_request(
+    harness: str, paths: Sequence[str], *, agent_id: str, jobs: int | None, newest: int | None = None
+) -> ImportRequest:
     """Return the checked request; `jobs` defaults to one for each processor, at most four.
 
     Raises InvalidInput for an unknown harness or agent and for a harness without a history of its own,
@@ -55,6 +57,7 @@ def build_import_request(harness: str, paths: Sequence[str], *, agent_id: str, j
         histories=machine,
         paths=tuple(map(Path, paths)),
         jobs=jobs or min(os.cpu_count() or 1, _MAX_JOBS),
+        newest=newest,
     )
 
 

@@ -25,7 +25,7 @@ from lineage.installing import (
     read_status,
     resolve_harness_folder,
 )
-from lineage.installing.commands import MCP, RECALL, SKILL
+from lineage.installing.commands import MCP, RECALL, SKILL, find_left_out, get_option
 from lineage.installing.status import HARMLESS_HINT
 
 _MOMENTS = {"prompt": "a prompt", "action": "an edit or command"}
@@ -118,6 +118,14 @@ def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) ->
     return _apply_each(
         detect_machine(), _build_commands(root, agent, names or list(INSTALLATIONS)), plan_uninstall, dry_run=dry_run
     )
+
+
+def reinstall(argv: Sequence[str], harness: str) -> HookOutcome:
+    """Install the hooks that an earlier command line stands for, with its program, workspace, agent and parts."""
+    program, workspace = tuple(argv[: list(argv).index("hook")]), get_option(argv, "--workspace")
+    agent = get_option(argv, "--agent") or "default"
+    command = HookCommand(program, harness, workspace or "", agent, find_left_out(argv))
+    return _apply_each(detect_machine(), [command], plan_install, dry_run=False)[0]
 
 
 def read_statuses(root: Path, agent: str, names: Sequence[str]) -> list[HookStatus]:

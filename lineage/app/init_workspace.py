@@ -44,7 +44,8 @@ _MEMORY_MD = memory_md_path(DEFAULT_AGENT)
 _GENERATED_MARK = b"`lineage render` writes it again"
 _SEPARATE_FOLDER_HINT = "keep the memory in a folder of its own: lineage init VAULT --folder NAME"
 _PACKAGE_ONLY = frozenset({"handbook", "integrations", "services"})
-_USER_FILES = frozenset({CURATED_PATH, _CONFIG_FILE, GITIGNORE})
+USER_FILES = frozenset({CURATED_PATH, _CONFIG_FILE, GITIGNORE})
+"""What `init` makes once, and nobody writes again."""
 _IGNORE_LINES = frozenset({STATE_FOLDER, f"{STATE_FOLDER}/", f"/{STATE_FOLDER}", f"/{STATE_FOLDER}/"})
 
 
@@ -103,7 +104,7 @@ def init_workspace(
     a missing vault and for a file in place of a folder, FindingsReported for a bucket that would lose writes.
     """
     _check_vault_path(vault)
-    folder = folder or _choose_folder(vault)
+    folder = folder or choose_folder(vault)
     workspace = vault / _validate_folder(vault, folder) if folder else vault
     check_bucket(workspace)
     is_ours = not folder and _has_only_template_files(vault)
@@ -143,7 +144,7 @@ def _check_vault_path(vault: Path) -> None:
         ) from error
 
 
-def _choose_folder(vault: Path) -> str | None:
+def choose_folder(vault: Path) -> str | None:
     """Return the folder for a workspace in an existing vault, None for a vault of its own."""
     is_vault = not is_bucket(vault) and (vault / OBSIDIAN_FOLDER).is_dir() and not _has_only_template_files(vault)
     return _DEFAULT_FOLDER if is_vault and not (vault / _CONFIG_FILE).is_file() else None
@@ -237,7 +238,7 @@ def _classify(file: _TemplateFile, owns_settings: bool) -> TemplateFileState:
             return TemplateFileState.UNCHANGED if file.existing else TemplateFileState.SKIPPED
     if file.existing is None:
         return TemplateFileState.MISSING
-    is_same = file.existing.data == file.data or file.path in _USER_FILES
+    is_same = file.existing.data == file.data or file.path in USER_FILES
     return TemplateFileState.UNCHANGED if is_same else TemplateFileState.CONFLICT
 
 

@@ -24,16 +24,25 @@ _NO_HISTORY = "no harness keeps a history on this machine: name one, and where i
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Count what would come; write nothing. Takes as long as the import.")
 @click.option("--jobs", type=click.IntRange(1, 32), metavar="N", help="How many processes; by default up to four.")
+@click.option("--newest", type=click.IntRange(min=1), metavar="N", help="Only the newest N sessions.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent that they belong to."
 )
 def command(
-    root: Path, harness: str, paths: Sequence[str], dry_run: bool, jobs: int | None, agent_id: str, as_json: bool
+    root: Path,
+    harness: str,
+    paths: Sequence[str],
+    dry_run: bool,
+    jobs: int | None,
+    newest: int | None,
+    agent_id: str,
+    as_json: bool,
 ) -> int:
     """Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.
 
-    `all` means every harness that is found. Each session is captured as of its last record. Importing again adds what
-    is new; an import that was cut off goes on where it was. What cannot be read is listed and keeps nothing back.
+    `all` means every harness that is found. The newest sessions come first, each as of its last record. Importing
+    again adds what is new; an import that was cut off goes on where it was. What cannot be read is listed and keeps
+    nothing back.
 
     \b
     Example:
@@ -41,7 +50,7 @@ def command(
       lineage import claude-code
       lineage import claude-code ~/.claude/projects/demo --jobs 1
     """
-    request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs)
+    request = history_import.build_import_request(harness, paths, agent_id=agent_id, jobs=jobs, newest=newest)
     unread = history_import.list_unread(request)
     with show_stages() as progress:
         imports = history_import.import_history(root, request, progress, dry_run=dry_run)

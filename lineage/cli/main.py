@@ -98,6 +98,10 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
     ctx.obj = {"workspace": workspace}
 
 
+COMMANDS["setup"] = "Set up a memory on this machine: its folder, harnesses, and their earlier sessions."
+MODULES["setup"] = "setup"
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code.
 

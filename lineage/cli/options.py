@@ -45,7 +45,7 @@ def workspace(function: Function) -> Function:
     # the callback sees the group's value too: the option may stand before or after the command
     return click.option(
         "--workspace", "-w", "root", metavar="DIR", callback=resolve_root,
-        help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.",
+        help="A folder, or a bucket; else LINEAGE_WORKSPACE, else what `setup` set.",
     )(function)  # fmt: skip
 
 

@@ -31,6 +31,8 @@ from lineage.pipeline.ingest.import_sources import (
     ImportSource,
     SessionSources,
     order_by_fork,
+    order_newest_first,
+    split_first,
     survey_history,
 )
 from lineage.pipeline.ingest.worker_pool import WorkerPool, open_worker_pool
@@ -39,6 +41,7 @@ from lineage.workspace.workspace import Workspace
 
 FAILED = "failed"
 
+_FIRST = 48  # sessions that are captured and told of before the rest of a long history
 _LANES = 4  # sessions that a process works on at once
 _CHUNK = 4 * _LANES  # sessions that a process takes at once: enough for its lanes to overlap
 
@@ -86,7 +89,14 @@ def import_history(
     with open_worker_pool(import_request.jobs) as pool:
         survey = survey_history(ws, import_request, pool, progress)
         open_at_now = partial(open_at, open_workspace, ws.now)
-        results = capture_groups(open_at_now, import_request, pool, survey.groups, partial(progress, CAPTURING))
+        groups = order_newest_first(survey.groups, import_request.newest)
+        results: list[SessionImportResult] = []
+        for part in split_first(groups, _FIRST):
+            report = partial(_report_offset, progress, len(results), len(groups))
+            results += _capture_rounds(open_at_now, import_request, pool, part, report)
+            if len(results) < len(groups):
+                prepare_contexts(ws)  # a session that begins meanwhile is told of the newest ones
+        _link_in_order(open_at_now, pool, results)
     prepare_contexts(ws)  # the next session is told of them, before any worker has run
     return tuple(_summarize_harness(harness, survey, results) for harness in survey.harnesses)
 
@@ -98,7 +108,23 @@ def capture_groups(
     groups: Sequence[SessionSources],
     progress: Callable[[int, int], None],
 ) -> "list[SessionImportResult]":
-    """Capture sessions, forks after their parents. `progress` is called with (done, total)."""
+    """Capture sessions, forks after their parents, and link them. `progress` is called with (done, total)."""
+    results = _capture_rounds(open_workspace, import_request, pool, groups, progress)
+    _link_in_order(open_workspace, pool, results)
+    return results
+
+
+def _report_offset(progress: StageProgress, before: int, total: int, done: int, _: int) -> None:
+    progress(CAPTURING, before + done, total)
+
+
+def _capture_rounds(
+    open_workspace: Callable[[], Workspace],
+    import_request: ImportRequest,
+    pool: WorkerPool,
+    groups: Sequence[SessionSources],
+    progress: Callable[[int, int], None],
+) -> "list[SessionImportResult]":
     lanes = _LANES if import_request.jobs > 1 else 1
     work = partial(_capture_in_lanes, open_workspace, import_request.agent_id, lanes)
     results: list[SessionImportResult] = []
@@ -110,7 +136,6 @@ def capture_groups(
 
         chunk = min(_CHUNK, -(-len(round_groups) // import_request.jobs))
         results += pool.map_chunks(work, round_groups, report, chunk=chunk)
-    _link_in_order(open_workspace, pool, results)
     return results
 
 

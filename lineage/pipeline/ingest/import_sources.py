@@ -22,7 +22,7 @@ CAPTURING = "capturing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """The scope of an import. `paths` replace the harnesses' own histories; `jobs` is the limit of processes.
+    """The scope of an import. `paths` replace the harnesses' histories; at most `jobs` processes, `newest` sessions.
 
     `with_prompts` brings the prompts of sessions that a harness has deleted, too.
     """
@@ -33,6 +33,7 @@ class ImportRequest:
     paths: tuple[Path, ...] = ()
     jobs: int = 1
     with_prompts: bool = True
+    newest: int | None = None
 
     def list_places(self, harness: str) -> list[Path]:
         """Return the existing files and folders to search, as absolute paths."""
@@ -237,3 +238,32 @@ def order_by_fork(groups: Iterable[SessionSources]) -> Iterator[list[SessionSour
         yield ready
         for group in ready:
             del remaining[group.token]
+
+
+def order_newest_first(groups: Iterable[SessionSources], limit: int | None = None) -> list[SessionSources]:
+    """Return the newest groups, each behind its parents; of equal times in the order of their tokens.
+
+    A parent is a part of what its fork needs, so a limit does not leave it out.
+    """
+    by_token = {group.token: group for group in groups}
+    newest = sorted(by_token.values(), key=lambda group: (group.ended_at, group.token), reverse=True)
+    ordered: dict[str, SessionSources] = {}
+    for group in newest[:limit]:
+        for token in reversed(_list_ancestry(group, by_token)):
+            ordered.setdefault(token, by_token[token])
+    return list(ordered.values())
+
+
+def _list_ancestry(group: SessionSources, by_token: Mapping[str, SessionSources]) -> list[str]:
+    """Return the tokens of a group and of all that it descends from, the nearest first; a circle ends the walk."""
+    found, waiting = dict.fromkeys([group.token]), [group]
+    while waiting:
+        parents = sorted(waiting.pop(0).parents & by_token.keys() - found.keys())
+        found.update(dict.fromkeys(parents))
+        waiting += [by_token[token] for token in parents]
+    return list(found)
+
+
+def split_first(groups: Sequence[SessionSources], size: int) -> list[Sequence[SessionSources]]:
+    """Return the first groups and the others; no parent stands in the second part that a fork of the first needs."""
+    return [part for part in (groups[:size], groups[size:]) if part]

@@ -1,0 +1,127 @@
+"""The journal of a set-up: what every changed file held before, written down before it is changed.
+
+It holds settings of other programs, so it is for its user alone: `$XDG_STATE_HOME/lineage/setup.json`.
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lineage.errors import InvalidInput, WorkspaceError, describe_os_error
+from lineage.installing import HostMachine, config_files
+from lineage.installing.config_files import compute_digest
+from lineage.store.platform import lock_file
+
+_NAME, _LOCK = "setup.json", "setup.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class FileBefore:
+    """A file before the first set-up that changed it: base64 of its bytes, None for no file.
+
+    `after` is the SHA-256 of what the set-up wrote. `folders` are new folders of the file, outermost first.
+    """
+
+    before: str | None
+    after: str | None
+    folders: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> bytes | None:
+        """The bytes of the file."""
+        return None if self.before is None else base64.b64decode(self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class SetupJournal:
+    """What set-ups changed on this machine.
+
+    `is_new` says that a set-up made this memory; `made` are its new folders, and files outside of it, outermost first.
+    `harnesses` holds each connected harness with the command line of its former hooks, none without any. `config` is
+    the file of this machine's configuration, "" if it was not changed. `folders` are the journal's own new folders.
+    """
+
+    workspace: str
+    is_new: bool = False
+    made: tuple[str, ...] = ()
+    config: str = ""
+    files: Mapping[str, FileBefore] = field(default_factory=dict)
+    harnesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+
+    def with_file(self, path: Path, before: bytes | None, after: bytes | None) -> "SetupJournal":
+        """Return the journal with a file's change; what it held before an earlier set-up stays."""
+        old = self.files.get(str(path))
+        text = None if before is None else base64.b64encode(before).decode()
+        folders = tuple(str(folder) for folder in reversed(path.parents) if not folder.exists())
+        entry = old or FileBefore(text, None, folders)
+        entry = replace(entry, after=None if after is None else compute_digest(after))
+        return replace(self, files={**self.files, str(path): entry})
+
+
+def find_state_folder(machine: HostMachine) -> Path:
+    """Return this machine's folder for what lineage did on it."""
+    return machine.resolve_folder("XDG_STATE_HOME", ".local", "state") / "lineage"
+
+
+def read_journal(machine: HostMachine) -> SetupJournal | None:
+    """Return the journal, None without one. Raise InvalidInput if it is damaged."""
+    path = find_state_folder(machine) / _NAME
+    data = config_files.read(path)
+    if data is None:
+        return None
+    try:
+        values: dict[str, Any] = json.loads(data)
+        return SetupJournal(
+            workspace=values["workspace"],
+            is_new=values["is_new"],
+            made=tuple(values["made"]),
+            config=values["config"],
+            files={
+                name: FileBefore(**{**one, "folders": tuple(one["folders"])}) for name, one in values["files"].items()
+            },
+            harnesses={name: tuple(argv) for name, argv in values["harnesses"].items()},
+            folders=tuple(values["folders"]),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        hint = "move it away; `lineage hooks uninstall` takes the hooks out without it"
+        raise InvalidInput(f"{path}: damaged", hint=hint) from error
+
+
+def write_journal(machine: HostMachine, journal: SetupJournal | None) -> None:
+    """Write the journal durably, or remove it (None). Raise WorkspaceError if that can't be."""
+    path = find_state_folder(machine) / _NAME
+    before = config_files.read(path)
+    after = None if journal is None else (json.dumps(asdict(journal), indent=1, sort_keys=True) + "\n").encode()
+    if before != after:
+        digest = None if before is None else compute_digest(before)  # lineage's own: no backup
+        config_files.replace(path, before, after, last_digest=digest)
+
+
+@contextmanager
+def lock_setup(machine: HostMachine) -> Iterator[tuple[str, ...]]:
+    """Let one set-up at a time change this machine; yield the new folders of its state.
+
+    Raise WorkspaceError if another set-up runs, or if there is no place for the journal.
+    """
+    path = find_state_folder(machine) / _LOCK
+    folders = config_files.make_folders(path)
+    try:
+        unlock = lock_file(path, wait=False)
+    except BlockingIOError as error:
+        raise WorkspaceError("another set-up is running", hint="wait for its end, then run it again") from error
+    except OSError as error:
+        raise describe_os_error(str(path), error, f"look at the rights of {path.parent}, then run it again") from error
+    try:
+        yield tuple(map(str, folders))
+    finally:
+        unlock()
+
+
+def remove_lock(machine: HostMachine) -> None:
+    """Remove the lock's file, while it is held: whoever waits for it makes a new one."""
+    (find_state_folder(machine) / _LOCK).unlink(missing_ok=True)

@@ -1,0 +1,151 @@
+"""Undo set-ups: take the hooks out, put the configuration back, and leave the memory unless it is asked for."""
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lineage.app import hooks
+from lineage.app.hooks import detect_machine
+from lineage.app.locations import is_bucket, resolve_workspace_root
+from lineage.app.setup.journal import (
+    FileBefore,
+    SetupJournal,
+    lock_setup,
+    read_journal,
+    remove_lock,
+    write_journal,
+)
+from lineage.config.checks import parse_toml
+from lineage.config.edit_toml import revert_edit, set_text
+from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.errors import LineageError, describe_os_error
+from lineage.installing import config_files
+from lineage.installing.config_files import compute_digest
+
+_MEND = "mend it, and run it again"
+
+
+@dataclass(slots=True)
+class UndoResult:
+    """What was undone; the field names are JSON keys. `left` says what stays, and why.
+
+    `workspace` is the memory that set-ups made or filled, "" if there was nothing to undo.
+    """
+
+    workspace: str = ""
+    restored: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def find_setup() -> SetupJournal | None:
+    """Return what set-ups changed on this machine, None for nothing. Raise InvalidInput if the journal is damaged."""
+    return read_journal(detect_machine())
+
+
+def undo_setup(*, with_memory: bool = False) -> UndoResult:
+    """Leave every byte of other programs' settings as it was before the first set-up.
+
+    A file that others changed meanwhile loses exactly what lineage added. Cut off, the next run goes on. `with_memory`
+    also removes a memory that a set-up made. Raise WorkspaceError if another set-up runs or a file can't be written.
+    """
+    machine, result = detect_machine(), UndoResult()
+    if read_journal(machine) is None:
+        return result
+    with lock_setup(machine):
+        journal = read_journal(machine)
+        if journal is None:  # another process undid it in between
+            return result
+        result.workspace = journal.workspace
+        untouched = {name for name, file in journal.files.items() if _is_as_written(file, Path(name))}
+        for name, argv in journal.harnesses.items():
+            _disconnect(journal, name, argv, result)
+        for name, file in journal.files.items():
+            _restore(journal, Path(name), file, name in untouched, result)
+        if with_memory:
+            _remove_memory(journal, result)
+        if not any(isinstance(one, _Failure) for one in result.left):
+            write_journal(machine, None)
+            remove_lock(machine)
+            config_files.remove_folders(journal.folders)
+    return result
+
+
+class _Failure(str):
+    """A reason that keeps the journal, so that the undo can be run again."""
+
+    __slots__ = ()
+
+
+def _is_as_written(file: FileBefore, path: Path) -> bool:
+    data = config_files.read(path)
+    return (None if data is None else compute_digest(data)) == file.after
+
+
+def _disconnect(journal: SetupJournal, name: str, argv: tuple[str, ...], result: UndoResult) -> None:
+    """Take a harness's hooks out, or put the former ones back; those of another workspace are not ours."""
+    root = resolve_workspace_root(journal.workspace)
+    (status,) = hooks.read_statuses(root, DEFAULT_AGENT, [name])
+    if status.workspace and status.workspace != str(root):
+        result.left.append(f"{name}: its hooks capture into {status.workspace} by now")
+        return
+    if argv and not status.files:
+        result.left.append(f"{name}: its hooks were taken out since")
+        return
+    outcome = hooks.reinstall(argv, name) if argv else hooks.uninstall(root, DEFAULT_AGENT, [name], dry_run=False)[0]
+    if outcome.error:
+        result.left.append(_Failure(f"{name}: {outcome.error.message}"))
+
+
+def _restore(journal: SetupJournal, path: Path, file: FileBefore, is_untouched: bool, result: UndoResult) -> None:
+    """Put a file's bytes back; of one that others changed, take out the setting of lineage's configuration."""
+    try:
+        now = config_files.read(path)
+        wanted = file.data if is_untouched else now
+        if not is_untouched and str(path) == journal.config and now is not None:
+            wanted = _take_out_workspace(now, file, journal, str(path))
+        if wanted != now:
+            if wanted is not None:
+                config_files.make_folders(path)
+            config_files.replace(path, now, wanted, last_digest=None if now is None else compute_digest(now))
+        if config_files.read(path) == file.data:
+            result.restored.append(str(path))
+            if file.data is None:
+                config_files.remove_folders(file.folders)
+        else:
+            result.left.append(f"{path}: others changed it since; lineage's part is out of it")
+    except LineageError as error:
+        result.left.append(_Failure(error.message))
+
+
+def _take_out_workspace(now: bytes, file: FileBefore, journal: SetupJournal, name: str) -> bytes:
+    """Return the configuration with the former workspace, or without one, unless another was set since."""
+    text = config_files.decode_text(now, name)
+    if parse_toml(text, name, _MEND).get("workspace") != journal.workspace:
+        return now
+    before = config_files.decode_text(file.data or b"", name)
+    reverted = revert_edit(text, before, set_text(before, name, "workspace", journal.workspace))
+    if reverted is not None:
+        return reverted.encode()
+    former = parse_toml(before, name, _MEND).get("workspace")
+    return set_text(text, name, "workspace", former).encode()
+
+
+def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
+    """Remove the memory if a set-up made it; the folder that it was made in stays as empty as it was."""
+    root = resolve_workspace_root(journal.workspace)
+    if is_bucket(root) or not journal.is_new:
+        result.left.append(f"{journal.workspace}: no set-up made it")
+        return
+    try:
+        for path in sorted(root.iterdir()) if root.is_dir() else ():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        for path in map(Path, reversed(journal.made)):
+            if path.is_dir():
+                config_files.remove_folders((str(path),))
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        result.left.append(_Failure(describe_os_error(str(root), error).message))
+        return
+    result.removed.append(journal.workspace)

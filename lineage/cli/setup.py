@@ -1,0 +1,223 @@
+"""`lineage setup`."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lineage.app.hooks import describe_parts
+from lineage.app.locations import format_location, resolve_workspace_root
+from lineage.app.setup.apply import SetupResult, apply_setup
+from lineage.app.setup.observe import SOON_DAYS, find_home, find_root, observe_machine, read_place
+from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
+from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
+from lineage.cli import options
+from lineage.cli.output import print_error, print_json, print_text, show_stages
+from lineage.errors import InvalidInput, WorkspaceError
+
+_YES_HINT = "answer its questions at a terminal, or run `lineage setup --yes`"
+
+
+@click.command("setup")
+@click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
+@click.option("--yes", is_flag=True, help="Do what is proposed, and do not ask.")
+@click.option("--trial", is_flag=True, help="Make and fill a memory alone: no hooks, no default workspace.")
+@click.option("--no-hooks", is_flag=True, help="Leave the settings of harnesses as they are.")
+@click.option("--no-import", is_flag=True, help="Leave the sessions that harnesses keep where they are.")
+@click.option("--newest", type=click.IntRange(min=1), metavar="N", help="Import only the newest N sessions.")
+@click.option("--undo", is_flag=True, help="Leave every byte of settings as it was before; the memory stays.")
+@click.option("--with-memory", is_flag=True, help="With --undo: remove the memory, too, if a set-up made it.")
+@options.as_json
+@click.option(
+    "--workspace", "-w", "option", metavar="DIR", help="The memory's place; else the one in use, or ~/lineage."
+)
+@click.pass_context
+def command(
+    ctx: click.Context, /, harnesses: Sequence[str], yes: bool, undo: bool, with_memory: bool, as_json: bool,
+    option: str | None, **choices: Any,
+) -> int:  # fmt: skip
+    """Set up a memory on this machine: its folder, the harnesses that fill it, and their earlier sessions.
+
+    It shows what it found and asks before it changes anything; --yes takes what is proposed. Again does what is
+    missing, after an interruption too. HARNESS limits it to some; without one it takes all that are on this machine.
+
+    \b
+    Example:
+      lineage setup --yes
+      lineage setup --undo
+    """
+    option = option or (ctx.find_root().obj or {}).get("workspace")
+    find_home()
+    if undo:
+        return _undo(yes=yes, with_memory=with_memory, as_json=as_json)
+    if with_memory:
+        raise InvalidInput("--with-memory goes with --undo", hint="run `lineage setup --undo --with-memory`")
+    asks = not (yes or as_json)
+    if asks and not sys.stdin.isatty():
+        raise InvalidInput("a set-up has to be confirmed", hint=_YES_HINT)
+    state = observe_machine(option, harnesses)
+    plan = _choose(state, harnesses, asks=asks, is_silent=as_json, **choices)
+    report = (lambda _: None) if as_json else (lambda text: print_text(f"  {text}"))
+    with show_stages() as progress:
+        result = apply_setup(plan, report, progress)
+    if as_json:
+        print_json({"plan": _as_json(plan), **_result_as_json(result)})
+    else:
+        _print_result(plan, result)
+    return next((one.error.exit_code for one in result.connected if one.error), 0)
+
+
+def _choose(
+    state: SetupState, harnesses: Sequence[str], *, asks: bool, is_silent: bool, trial: bool, no_hooks: bool,
+    no_import: bool, newest: int | None,
+) -> SetupPlan:  # fmt: skip
+    """Show what was found, ask, and return the plan. Nothing is written before the last answer."""
+    if not is_silent:
+        _print_found(state)
+    if asks:
+        state = _ask_place(state)
+    if state.place is PlaceState.TAKEN:
+        raise WorkspaceError(
+            f"{state.root} holds other files", hint="name another folder for the memory: lineage -w DIR setup"
+        )
+    wants = {"wants_hooks": not no_hooks, "wants_history": not no_import}
+    plan = plan_setup(state, harnesses=harnesses, is_trial=trial, newest=newest, **wants)
+    if not asks:
+        return plan
+    if plan.connects:
+        names = ", ".join(plan.connects)
+        wants["wants_hooks"] = click.confirm(f"Connect {names} (hooks, MCP server, skill)?", default=True)
+    if plan.imports:
+        wants["wants_history"] = click.confirm("Import the earlier sessions, newest first?", default=True)
+    return plan_setup(state, harnesses=harnesses, is_trial=trial, newest=newest, **wants)
+
+
+def _ask_place(state: SetupState) -> SetupState:
+    """Ask for the memory's folder until one can hold a memory."""
+    shown = _shorten(format_location(state.folder))
+    while True:
+        folder = resolve_workspace_root(click.prompt("Folder for the memory", default=shown))
+        try:
+            place = read_place(find_root(folder))
+        except WorkspaceError as error:
+            print_error(error.message, error.hint)
+            continue
+        if place is not PlaceState.TAKEN:
+            return replace(state, folder=folder, root=find_root(folder), place=place)
+        print_text(f"{folder} holds other files: name a new or empty folder, or an Obsidian vault")
+
+
+def _print_found(state: SetupState) -> None:
+    print_text(
+        "lineage keeps what your coding agents do as markdown files on this machine, and tells the next session."
+    )
+    print_text()
+    print_text(f"  memory     {_shorten(format_location(state.root))} ({state.place.value})")
+    if state.variable:
+        print_text(f"             {state.variable} names another one: it goes before this set-up in your shell")
+    names = [f"{one.name}{_describe_hooks(one.workspace, state)}" for one in state.harnesses]
+    print_text(f"  harnesses  {', '.join(names) or 'none with hooks on this machine'}")
+    if names:
+        print_text("             hooks hand over sessions and tell each new one what came before; an MCP server and a")
+        print_text("             skill let agents search and remember. All of it goes with `lineage setup --undo`")
+    print_text(f"  history    {describe_history(state.history, SOON_DAYS)}")
+    print_text()
+
+
+def _describe_hooks(workspace: str, state: SetupState) -> str:
+    if not workspace:
+        return ""
+    return " (connected)" if workspace == str(state.root) else f" (connected to {workspace})"
+
+
+def _print_result(plan: SetupPlan, result: SetupResult) -> None:
+    for outcome in result.connected:
+        if outcome.error:
+            print_error(f"{outcome.harness}: {outcome.error.message}", outcome.error.hint)
+        elif outcome.next_step:
+            print_text(f"  {outcome.harness}: {outcome.next_step}")
+    for one in result.imports:
+        unread = f", {one.failed + len(one.problems)} not read: `lineage import {one.harness}` lists them"
+        print_text(
+            f"  {one.harness}: {one.captured} captured, {one.unchanged} there already{unread if one.problems else ''}"
+        )
+    if any(outcome.changes for outcome in result.connected):
+        print_text("each session gets:")
+        for part in describe_parts(plan.root):
+            print_text(f"  {part}")
+    own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
+    _print_next_steps(result, own)
+
+
+def _print_next_steps(result: SetupResult, own: str) -> None:
+    print_text("Next:")
+    if result.project and result.tokens:
+        print_text(
+            f"  start an agent in {result.project}: it is told {result.tokens} tokens of memory; the same text by"
+        )
+        print_text(f"  lineage {own}context --project {_quote(result.project)}")
+    else:
+        print_text("  start an agent as ever: its session is kept when it ends, and the next one is told of it")
+    print_text(f'  lineage {own}search "WORDS"    what any session or entry says')
+    print_text(f"  lineage {own}serve             all of it as a page in a browser")
+    print_text(f"  lineage {own}doctor            what keeps sessions from memory, if anything does")
+    if not own:
+        print_text("  lineage setup --undo      takes everything back, but the memory")
+
+
+def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
+    journal = find_setup()
+    if journal and with_memory and journal.is_new:
+        question = f"Remove {journal.workspace} with everything that it remembers?"
+        options.confirm(question, yes=yes, what="removing a memory", hint="add --yes")
+    result = undo_setup(with_memory=with_memory)
+    if as_json:
+        print_json(asdict(result))
+    else:
+        _print_undo(result)
+    return 0
+
+
+def _print_undo(result: UndoResult) -> None:
+    for path in result.restored:
+        print_text(f"  as it was: {path}")
+    for path in result.removed:
+        print_text(f"  removed {path}")
+    for what in result.left:
+        print_text(f"  left: {what}")
+    if not result.workspace:
+        print_text("nothing to undo: no set-up changed this machine")
+    elif not result.removed:
+        print_text(f"the memory stays: {result.workspace}")
+
+
+def _shorten(path: str) -> str:
+    home = f"{Path.home()}/"
+    return "~/" + path.removeprefix(home) if path.startswith(home) else path
+
+
+def _quote(path: str) -> str:
+    return path if path.isascii() and not set(path) & set(" '\"$\\") else "'" + path.replace("'", "'\\''") + "'"
+
+
+def _as_json(plan: SetupPlan) -> dict[str, Any]:
+    return {**asdict(plan), "folder": format_location(plan.folder), "root": format_location(plan.root)}
+
+
+def _result_as_json(result: SetupResult) -> dict[str, Any]:
+    harnesses = [
+        {
+            "harness": one.harness,
+            "changes": [str(change.path) for change in one.changes],
+            "error": {"message": one.error.message, "hint": one.error.hint} if one.error else None,
+            "then": one.next_step,
+        }
+        for one in result.connected
+    ]
+    return {
+        "workspace": result.workspace, "config": result.config, "harnesses": harnesses, "imports": result.imports,
+        "project": result.project, "tokens": result.tokens,
+    }  # fmt: skip

@@ -1,0 +1,315 @@
+"""`lineage setup`: a whole home before, after and after the undo; questions at a pseudo-terminal."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lineage.store.platform import lock_file
+from tests.support.commands import SAMPLE, SAMPLE_ID
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = '{\n  // mine\n  "model": "opus"\n}\n'
+CONFIG = '# of this machine\n[web]\ntoken = "a-very-long-token-of-mine"   # keep\n'
+QUESTIONS = ("Folder for the memory", "Connect claude-code, codex", "Import the earlier sessions")
+
+
+class Home:
+    """A user's home with two harnesses and a session, and lineage as its user types it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.memory = path / "lineage"
+        history = path / ".claude" / "projects" / "-home-ada-reader" / f"{SAMPLE_ID}.jsonl"
+        self.write(".claude/settings.json", SETTINGS)
+        self.write(".codex/config.toml", 'model = "gpt"  # mine\n')
+        self.write(str(history.relative_to(path)), SAMPLE.read_text(encoding="utf-8"))
+
+    def write(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"HOME": str(self.path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "LINEAGE_NO_WORKER": "1"}
+
+    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "lineage", *words], env={**self.environment, **environment}, cwd=self.path,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def expect(self, *words: str) -> str:
+        done = self.run(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def files(self) -> dict[str, bytes | None]:
+        """Every file and folder of the home, with the bytes of files."""
+        paths = sorted(self.path.rglob("*"))
+        return {str(path.relative_to(self.path)): path.read_bytes() if path.is_file() else None for path in paths}
+
+    def at_terminal(self, *answers: str, interrupt_at: str = "") -> tuple[int, str]:
+        """Answer the questions of a set-up at a pseudo-terminal; press Ctrl-C at the one that `interrupt_at` begins."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.path)
+            os.execve(sys.executable, [sys.executable, "-m", "lineage", "setup"], self.environment)
+        shown, waiting = "", list(zip(QUESTIONS, answers or ("",) * len(QUESTIONS), strict=False))
+        while select.select([terminal], [], [], 120)[0]:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:  # the program is gone
+                break
+            if not data:
+                break
+            shown += data.decode("utf-8", "replace")
+            if interrupt_at and interrupt_at in shown:
+                time.sleep(0.1)
+                os.write(terminal, b"\x03")
+                interrupt_at = ""
+                waiting.clear()
+            elif waiting and waiting[0][0] in shown:
+                os.write(terminal, waiting.pop(0)[1].encode() + b"\n")
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGCONT)
+        _, status = os.waitpid(child, 0)
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(status), shown
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Home]:
+    yield Home(tmp_path / "home")
+
+
+def test_one_command_and_the_next_session_is_told(machine: Home) -> None:
+    out = machine.expect("setup", "--yes")
+    assert "1 session of claude-code" in out
+    assert "captured" in out
+    assert "csv.reader" in machine.expect("context", "--project", "/home/ada/reader")
+    status = json.loads(machine.expect("hooks", "status", "--json"))["harnesses"]
+    connected = {one["harness"]: one for one in status if one["present"]}
+    assert set(connected) == {"claude-code", "codex"}
+    for one in connected.values():
+        assert (one["state"], one["workspace"]) == ("installed", str(machine.memory))
+        assert one["parts"] == ["mcp", "skill"]
+
+
+def test_undone_no_byte_differs(machine: Home) -> None:
+    machine.write(".config/lineage/config.toml", CONFIG)
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    assert machine.files() != before
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+    assert "nothing to undo" in machine.expect("setup", "--undo")
+
+
+def test_the_memory_stays_unless_it_is_asked_for(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    assert "the memory stays" in machine.expect("setup", "--undo")
+    after = machine.files()
+    assert {name: data for name, data in after.items() if name.split("/")[0] != "lineage"} == before
+    assert len(list((machine.memory / "memory").glob("*--transcript.md"))) == 1
+    done = machine.run("setup", "--undo", "--with-memory")  # nothing to undo, and nothing is removed
+    assert done.returncode == 0
+    assert machine.files() == after
+
+
+def test_again_changes_nothing(machine: Home) -> None:
+    machine.expect("setup", "--yes")
+    settings = {name: data for name, data in machine.files().items() if not name.startswith("lineage/.lineage")}
+    out = machine.expect("setup", "--yes")
+    assert "connected" in out and "0 captured, 1 there already" in out
+    assert {name: data for name, data in machine.files().items() if not name.startswith("lineage/.lineage")} == settings
+
+
+def test_former_hooks_come_back(machine: Home) -> None:
+    machine.expect("init", str(machine.path / "old"))
+    machine.expect("-w", str(machine.path / "old"), "hooks", "install", "claude-code", "--agent", "ann", "--no-skill")
+    before = machine.files()
+    out = machine.expect("-w", "new", "setup", "--yes")
+    assert str(machine.path / "old") in out
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+def test_hooks_that_are_there_decide_on_the_memory(machine: Home) -> None:
+    machine.expect("init", str(machine.path / "old"))
+    machine.expect("-w", str(machine.path / "old"), "hooks", "install", "claude-code")
+    machine.expect("setup", "--yes")
+    assert not machine.memory.exists()
+    assert str(machine.path / "old") in machine.expect("status")
+
+
+def test_what_others_changed_meanwhile_stays(machine: Home) -> None:
+    machine.write(".config/lineage/config.toml", CONFIG)
+    machine.expect("setup", "--yes")
+    config, settings = machine.path / ".config/lineage/config.toml", machine.path / ".claude/settings.json"
+    config.write_text(config.read_text(encoding="utf-8") + "# later\n", encoding="utf-8")
+    settings.write_text(settings.read_text(encoding="utf-8").replace('"opus"', '"haiku"'), encoding="utf-8")
+    out = machine.expect("setup", "--undo")
+    assert config.read_text(encoding="utf-8") == CONFIG + "# later\n"
+    assert settings.read_text(encoding="utf-8") == SETTINGS.replace("opus", "haiku")
+    assert "others changed it since" in out
+
+
+def test_half_a_set_up_is_finished_and_undone(machine: Home) -> None:
+    before = machine.files()
+    machine.write(".claude.json", "[")  # Claude Code's own state is damaged: its hooks fail
+    done = machine.run("setup", "--yes")
+    assert done.returncode != 0 and "claude-code" in done.stderr
+    (machine.path / ".claude.json").unlink()
+    (machine.memory / "AGENT_MEMORY.md").unlink()
+    out = machine.expect("setup", "--yes")
+    assert "unfinished" in out
+    assert (machine.memory / "AGENT_MEMORY.md").exists()
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+def test_the_questions_at_a_terminal(machine: Home) -> None:
+    code, shown = machine.at_terminal("~/notes", "n", "y")
+    assert code == 0, shown
+    assert (machine.path / "notes" / "MEMORY.md").exists() and not machine.memory.exists()
+    assert (machine.path / ".claude/settings.json").read_text(encoding="utf-8") == SETTINGS
+    assert "1 captured" in shown
+    assert str(machine.path / "notes") in machine.expect("status")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_interrupt_at_a_question_leaves_nothing(machine: Home, question: str) -> None:
+    before = machine.files()
+    code, shown = machine.at_terminal(interrupt_at=question)
+    assert code == 130, shown
+    assert machine.files() == before
+
+
+def test_elsewhere_than_at_a_terminal_it_asks_for_yes(machine: Home) -> None:
+    before = machine.files()
+    done = machine.run("setup")
+    assert (done.returncode, machine.files()) == (2, before)
+    assert "lineage setup --yes" in done.stderr
+
+
+def test_two_at_once(machine: Home) -> None:
+    words = [sys.executable, "-m", "lineage", "setup", "--yes"]
+    running = [
+        subprocess.Popen(words, env=machine.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+    outputs = [process.communicate()[0] for process in running]
+    codes = sorted(process.returncode for process in running)
+    assert codes[0] == 0 and codes[1] in (0, 1), outputs
+    assert codes[1] == 0 or any("another set-up is running" in output for output in outputs)
+    assert "no problems found" in machine.expect("verify")
+
+
+def test_while_another_runs_nothing_is_changed(machine: Home) -> None:
+    state = machine.path / ".local" / "state" / "lineage"
+    state.mkdir(parents=True)
+    unlock = lock_file(state / "setup.lock", wait=False)
+    before = machine.files()
+    done = machine.run("setup", "--yes")
+    unlock()
+    assert done.returncode == 1 and "another set-up is running" in done.stderr
+    assert machine.files() == before
+
+
+def test_no_harness_and_no_history(tmp_path: Path) -> None:
+    empty = Home(tmp_path / "home")
+    for name in (".claude", ".codex"):
+        subprocess.run(["rm", "-r", str(empty.path / name)], check=True)
+    out = empty.expect("setup", "--yes")
+    assert "none with hooks on this machine" in out and "no earlier sessions" in out
+    assert (empty.memory / "MEMORY.md").exists()
+
+
+def test_no_home(machine: Home) -> None:
+    done = machine.run("setup", "--yes", HOME=str(machine.path / "missing"))
+    assert done.returncode == 1 and "set HOME" in done.stderr
+    assert not (machine.path / "missing").exists()
+
+
+def as_nobody(machine: Home, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command without the rights that root has over modes."""
+    found = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"] if os.getuid() == 0 else []
+    return subprocess.run([*found, sys.executable, "-m", "lineage", *words], env=machine.environment, cwd=machine.path,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
+
+
+def test_a_read_only_home(machine: Home) -> None:
+    before = machine.files()
+    machine.path.chmod(0o500)
+    try:
+        done = as_nobody(machine, ["setup", "--yes"])
+    finally:
+        machine.path.chmod(0o700)
+    assert done.returncode == 1, done.stderr
+    assert "Permission denied" in done.stderr and "unexpected" not in done.stderr
+    assert machine.files() == before
+
+
+def test_other_files_at_the_place(machine: Home) -> None:
+    machine.write("lineage/pyproject.toml", "a clone\n")
+    machine.expect("setup", "--yes")
+    assert (machine.path / "lineage-memory" / "MEMORY.md").exists()
+    done = machine.run("-w", str(machine.path / "lineage"), "setup", "--yes")
+    assert done.returncode == 1 and "holds other files" in done.stderr
+    assert [path.name for path in machine.memory.iterdir()] == ["pyproject.toml"]
+
+
+def test_an_agents_folder_of_others_and_one_of_ours(machine: Home) -> None:
+    machine.write(".agents/skills/one/SKILL.md", "theirs\n")
+    machine.expect("setup", "--yes")
+    assert machine.memory.exists()
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    machine.expect("init", str(machine.path / ".agents"))
+    out = machine.expect("setup", "--yes")
+    assert "~/.agents (a memory already" in out and not machine.memory.exists()
+
+
+def test_another_machines_vault(machine: Home, tmp_path: Path) -> None:
+    other = Home(tmp_path / "other")
+    other.expect("setup", "--yes")
+    subprocess.run(["cp", "-r", str(other.memory), str(machine.memory)], check=True)
+    subprocess.run(["rm", "-r", str(machine.memory / ".lineage")], check=True)  # what no sync carries along
+    before = machine.files()
+    out = machine.expect("setup", "--yes")
+    assert "a memory already, it stays" in out
+    assert "csv.reader" in machine.expect("context", "--project", "/home/ada/reader")
+    machine.expect("setup", "--undo", "--with-memory", "--yes")  # no set-up made it: it stays
+    after = machine.files()
+    assert {name for name in before if name not in after} == set()
+
+
+def test_a_folder_of_a_vault(machine: Home) -> None:
+    machine.write("vault/.obsidian/app.json", "{}")
+    machine.write("vault/note.md", "mine\n")
+    before = machine.files()
+    machine.expect("-w", str(machine.path / "vault"), "setup", "--yes")
+    assert (machine.path / "vault" / "lineage" / "MEMORY.md").exists()
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+def test_a_trial_touches_no_setting(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("-w", "try", "setup", "--yes", "--trial", "--newest", "1")
+    after = machine.files()
+    changed = {name for name, data in after.items() if before.get(name, b"") != data and not name.startswith("try")}
+    assert {name.split("/")[0] for name in changed} <= {".local"}
+    assert "csv.reader" in machine.expect("-w", "try", "context", "--project", "/home/ada/reader")
