@@ -16,6 +16,7 @@ UNEXPECTED = 3
 INTERRUPTED = 130
 SECTIONS = {
     "Start": {
+        "setup": "Set up a memory: its folder, harnesses, earlier sessions.",
         "init": "Make a workspace: settings, curated memory, views.",
         "import": "Capture sessions from before lineage was installed.",
         "hooks": "Let the coding agents on this machine hand over their sessions.",
@@ -96,10 +97,6 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
       lineage search "why did the parser drop the last line"
     """
     ctx.obj = {"workspace": workspace}
-
-
-COMMANDS["setup"] = "Set up a memory on this machine: its folder, harnesses, and their earlier sessions."
-MODULES["setup"] = "setup"
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -109,7 +109,7 @@ def test_a_model_whose_vectors_have_another_length_is_mended_by_what_the_note_na
     talk(lineage, "s-1", "Where is the boat moored?", "At the third pier.")
     first = lineage("embed", "--json").json["embedded"]
     served.dimension = 80
-    assert "another length; run `lineage embed`" in lineage("search", "vessel").err
+    assert "another length; run `lineage admin embed`" in lineage("search", "vessel").err
     assert lineage("embed", "--json").json["embedded"] == first > 0
     found = lineage("search", "vessel", "--json").json
     assert (found["mode"], found["results"][0]["session_id"], "notes" in found) == ("hybrid", "s-1", False)
