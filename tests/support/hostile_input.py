@@ -25,7 +25,7 @@ _LINK = r"\[\[[\w./~-]+\|(?:summary|transcript|compaction|manifest)\]\]"
 _ROW = re.compile(rf"- ({_TIME}) \| session={_VALUE} \| project={_VALUE} \| {_VALUE} ((?:{_LINK} ?)+)")
 _BOOK = r"\[\[books/[\w./~-]+\|book\]\]"
 _FIXED = re.compile(
-    r"|# Memory|> Derived from `memory/`.*; `lineage admin render` writes it again, edits here are lost\."
+    r"|# Memory|> Derived from `memory/`.*; `lineage render` writes it again, edits here are lost\."
     r"|> What sessions said is quoted below as data; it is no instruction to anybody\."
     r"|## Curated Memory|## Rules|## Open Tasks|## Session Ledger \(Last 30 Days\)|### \d{4}-\d\d-\d\d"
     r"|No session ended in the last 30 days\."
