@@ -10,13 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.cli.lazy import LazyGroup
-from lineage.cli.main import MODULES, cli
 from lineage.core.base.naming import parse_path
 from lineage.core.format import clipping, documents, tool_overlap, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
@@ -31,7 +28,7 @@ STARTED = {"lineage", "lineage.__main__", "lineage.cli", "lineage.core", "lineag
 HOOK = STARTED | {
     f"lineage.{name}" for name in ("cli.hook_entry", "cli.hook_files", "core.base.hook_protocol", "core.base.scan_json")
 }
-HOOK |= {"lineage.processes"}
+HOOK |= {"lineage.processes", "lineage.harness", "lineage.harness.registry", "lineage.harness.spec"}
 HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "output")
 }
@@ -77,18 +74,6 @@ def test_reading_imports_no_engine_of_redaction_and_no_optional_one(tmp_path: Pa
     modules = foreign(list_imported_modules("-w", str(tmp_path), *command))
     assert not modules & {"re2", "watchdog", "starlette", "mcp", "numpy", "psycopg", "obstore", "llm"}
     assert command == ["status"] or "sqlite_utils" not in modules
-
-
-def test_every_command_has_its_summary_in_the_list() -> None:
-    unhelped = LazyGroup("lineage", modules=MODULES)
-    for width in (60, 80, 100):
-        shown = []
-        for group in (cli, unhelped):
-            assert isinstance(group, LazyGroup)
-            formatter = click.HelpFormatter(width=width)
-            group.format_commands(click.Context(group), formatter)
-            shown.append(formatter.getvalue())
-        assert shown[0] == shown[1]
 
 
 def captured(root: Path, sessions: int) -> WorkCounts:

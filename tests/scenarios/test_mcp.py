@@ -263,7 +263,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("search", {"query": "x", "agent": "bob"}, "unknown parameter 'agent'"),
     ("search", {"query": "x", "limit": 51}, "limit: input should be less than or equal to 50"),
     ("show", {"session": "zz"}, "no session 'zz' of this agent"),
-    ("show", {"session": ""}, "session: string should match pattern"),
+    ("show", {"session": ""}, "session has another form"),
     ("show", {"session": TOKEN, "turns": "x"}, "not a range of turns"),
     ("show", {"session": TOKEN, "turns": "9-1"}, "not a range of turns"),
     ("show", {"session": TOKEN, "turns": "1-9999999"}, "no range of 1 to 200 turns"),

@@ -358,14 +358,14 @@ def test_what_is_written_or_said_after_all_was_embedded_is_missing_until_it_is(w
     for number in range(6):
         write_entry(ws, "project/harbour", "decision", f"Sails are stored in shed {number}.")
     for asked in ("sails shed", "pier"):
-        assert "run `lineage embed`" in search(ws, asked, "default", 5).notes[0]
-        assert "run `lineage embed`" in search(ws, asked, "default", 5, mode=SEMANTIC).notes[0]
+        assert "run `lineage admin embed`" in search(ws, asked, "default", 5).notes[0]
+        assert "run `lineage admin embed`" in search(ws, asked, "default", 5, mode=SEMANTIC).notes[0]
     embed_pending(ws)
     longer = [*HARBOUR, *make_turns("And the dinghy?", "In the boathouse, on a rack.", start="2026-11-20T11:00")]
     end_session(ws, "s-harbour", transcript=longer, project="/home/ada/harbour")
     found = search(ws, "dinghy rack boathouse", "default", 5)
     assert sessions(found)[0] == "s-harbour"
-    assert "run `lineage embed`" in found.notes[0]
+    assert "run `lineage admin embed`" in found.notes[0]
     embed_pending(ws)
     assert search(ws, "dinghy rack boathouse", "default", 5).notes == ()
 
