@@ -40,7 +40,7 @@ from lineage.workspace.workspace import Workspace
 
 _EVENT_PREFIX = "event "
 _SWEEP = "lineage admin sweep"
-_SOON_DAYS = 4
+SOON_DAYS = 4
 RECENT_DAYS = 14
 """How long a session that no capture holds is a finding: older ones are history, which `lineage import` brings."""
 
@@ -181,11 +181,11 @@ def _check_sessions(
         status = by_harness.get(harness)
         if status and status.workspace and Path(status.workspace) != root:
             continue  # the other workspace's business
-        expiry = _find_expiry(HARNESSES[harness], machine, ws.now)
+        expiry = find_expiry(HARNESSES[harness], machine, ws.now)
         found = find_uncaptured(ws, machine, harness, partial(_is_due, recent=recent, quiet=quiet, expiry=expiry))
         expiring = sum(1 for at in found.written if at <= expiry)
         if expiring:
-            what = f"{pluralize(expiring, 'session')} within {_SOON_DAYS} days that no capture holds"
+            what = f"{pluralize(expiring, 'session')} within {SOON_DAYS} days that no capture holds"
             findings.append(
                 DoctorFinding(harness, f"{HARNESSES[harness].title} deletes {what}", f"lineage import {harness}")
             )
@@ -221,7 +221,7 @@ def _judge_uncaptured(
         yield DoctorFinding(harness, what, f"{error.hint}; then {_SWEEP}")
 
 
-def _find_expiry(spec: HarnessSpec, machine: HarnessHistories, now: str) -> str:
+def find_expiry(spec: HarnessSpec, machine: HarnessHistories, now: str) -> str:
     """Return the time before which a harness deletes transcripts within days, "" if it keeps them."""
     retention = spec.retention
     path = resolve_place(retention.file, machine.home, machine.environment) if retention else None
@@ -229,7 +229,7 @@ def _find_expiry(spec: HarnessSpec, machine: HarnessHistories, now: str) -> str:
         return ""
     setting = read_json_or_empty(path).get(retention.key)
     days = setting if isinstance(setting, int) and setting > 0 else retention.days
-    return shift_time(now, days=_SOON_DAYS - min(days, 36_500))
+    return shift_time(now, days=SOON_DAYS - min(days, 36_500))
 
 
 def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFinding]:
@@ -253,6 +253,12 @@ def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFindin
 
 
 def _check_modes(root: Path) -> Iterator[DoctorFinding]:
-    if exposed := find_exposed(root):
+    try:
+        exposed = find_exposed(root)
+    except PermissionError as error:
+        what = f"this user may not read {error.filename}, so nobody looked for what others may read"
+        yield DoctorFinding("modes", what, "run it as the user that owns the workspace")
+        return
+    if exposed:
         more = f" and {pluralize(len(exposed) - 1, 'other')}" if exposed[1:] else ""
         yield DoctorFinding("modes", f"others than you may read {exposed[0]}{more}", "lineage admin upgrade")

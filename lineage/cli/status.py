@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from lineage.app.databases import describe_index
-from lineage.app.doctor import examine
+from lineage.app.doctor import DoctorFinding, examine
 from lineage.app.documents import detect_machine, open_documents
 from lineage.app.hooks import summarize_hooks
 from lineage.app.locations import format_location
@@ -56,10 +56,12 @@ def _fix(root: Path, *, yes: bool, as_json: bool) -> int:
     """Run the commands of the findings and return the exit code: 4 where findings stay."""
     if as_json:
         raise InvalidInput("--fix asks, and prints no JSON", hint="run `lineage status --fix`, or leave out --fix")
-    before = examine(root).findings
-    for line in dict.fromkeys(line for finding in before for line in find_commands(finding.mend)):
-        what = next(finding for finding in before if line in find_commands(finding.mend))
-        print_text(f"{what.where}: {what.what}")
+    remedies: dict[str, DoctorFinding] = {}
+    for finding in examine(root).findings:
+        for line in find_commands(finding.mend):
+            remedies.setdefault(line, finding)
+    for line, finding in remedies.items():
+        print_text(f"{finding.where}: {finding.what}")
         if not yes and not sys.stdin.isatty():
             raise InvalidInput(
                 f"`{line}` has to be confirmed", hint="run `lineage status --fix --yes`, or run it yourself"

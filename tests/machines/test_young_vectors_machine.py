@@ -129,7 +129,7 @@ class YoungVectors(RuleBasedStateMachine):
                 assert first in list(map(identify, young.hits[:3]))
             assert grown.notes == ()
             if list(map(identify, young.hits)) != list(map(identify, grown.hits)):
-                assert "run `lineage embed`" in young.notes[0]
+                assert "run `lineage admin embed`" in young.notes[0]
 
 
 TestYoungVectors = YoungVectors.TestCase
