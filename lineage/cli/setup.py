@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
+from lineage.app.doctor import SOON_DAYS
 from lineage.app.hooks import describe_parts
 from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.app.setup.apply import SetupResult, apply_setup
-from lineage.app.setup.observe import SOON_DAYS, find_home, find_root, observe_machine, read_place
+from lineage.app.setup.observe import find_home, find_root, observe_machine, read_place
 from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
 from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
 from lineage.cli import options

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from lineage.app import clock, hooks
+from lineage.app.doctor import find_expiry
 from lineage.app.documents import detect_machine
 from lineage.app.history_import import ALL, build_import_request
 from lineage.app.init_workspace import USER_FILES, choose_folder
@@ -17,18 +18,15 @@ from lineage.app.locations import (
 )
 from lineage.app.setup.plan import HarnessState, HistoryState, PlaceState, SetupState
 from lineage.core.base.naming import DEFAULT_AGENT
-from lineage.core.base.times import from_epoch, shift_time
+from lineage.core.base.times import from_epoch
 from lineage.errors import LineageError, WorkspaceError
+from lineage.harness.registry import HARNESSES
 from lineage.installing import HookStatus
-from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import INSTALLED
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
 _OLD_PLACE = ".agents"
-SOON_DAYS = 4
-"""Sessions that Claude Code deletes within so many days are counted."""
-_CLEANUP_DAYS = 30  # Claude Code's own default
 _PLACES = ("lineage", "lineage-memory")
 
 
@@ -113,23 +111,15 @@ def _read_place_or_taken(place: Path) -> PlaceState:
 
 def _read_histories(machine: HarnessHistories, now: str) -> list[HistoryState]:
     """Count the sessions that harnesses keep, without reading them. A sub-agent is part of its parent."""
-    expiry = _find_expiry(now)
     histories = []
     request = build_import_request(ALL, [], agent_id=DEFAULT_AGENT, jobs=1)
     for harness in request.harnesses:
         paths = [location.path for location in machine.list_sessions(harness) if not location.parent]
-        expiring = sum(_is_older(path, expiry) for path in paths) if harness == "claude-code" else 0
+        expiry = find_expiry(HARNESSES[harness], machine, now)
+        expiring = sum(_is_older(path, expiry) for path in paths) if expiry else 0
         if paths:
             histories.append(HistoryState(harness, len(paths), expiring))
     return histories
-
-
-def _find_expiry(now: str) -> str:
-    """Return the time before which Claude Code deletes transcripts within SOON_DAYS."""
-    folder = hooks.detect_machine().resolve_folder("CLAUDE_CONFIG_DIR", ".claude")
-    setting = read_json_or_empty(folder / "settings.json").get("cleanupPeriodDays")
-    days = setting if isinstance(setting, int) and setting > 0 else _CLEANUP_DAYS
-    return shift_time(now, days=SOON_DAYS - min(days, 36_500))
 
 
 def _is_older(path: Path, expiry: str) -> bool:
