@@ -92,8 +92,16 @@ class ExtraMissing(LineageError):
 
     def __init__(self, extra: str, missing: Sequence[str]) -> None:
         are = "are" if len(missing) > 1 else "is"
-        hint = f"run `pip install 'lineage-memory[{extra}]'`"
-        super().__init__(f"{', '.join(missing)} {are} not installed", hint=hint)
+        super().__init__(f"{', '.join(missing)} {are} not installed", hint=format_extra_hint(extra))
+
+
+def format_extra_hint(extra: str) -> str:
+    """Return what brings an extra.
+
+    >>> format_extra_hint("semantic")
+    "run `pip install 'lineage-memory[semantic]'`"
+    """
+    return f"run `pip install 'lineage-memory[{extra}]'`"
 
 
 class FindingsReported(LineageError):

@@ -10,6 +10,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_result, print_text, show_progress
 from lineage.core.base.plural import pluralize
+from lineage.errors import format_extra_hint
 from lineage.extraction.embedding.local import NO_MODEL, NOT_INSTALLED, UNREADABLE
 from lineage.pipeline.search.embeddings import EmbedResult, count_pending, embed_pending
 from lineage.pipeline.search.search import require_semantic
@@ -50,6 +51,6 @@ def _print_result(result: EmbedResult) -> None:
         )
         print_text("see `lineage help semantic search`")
     elif result.failed.endswith(NOT_INSTALLED):
-        print_text(f"nothing embedded: {result.failed}; run `pip install 'lineage-memory[semantic]'`")
+        print_text(f"nothing embedded: {result.failed}; {format_extra_hint('semantic')}")
     elif result.failed:
         print_text(f"ended early: {result.failed}; {pluralize(result.left, 'file')} left, run it again")

@@ -73,9 +73,9 @@ def fit_and_write(sessions: Sequence[LabelledSession]) -> Mapping[str, Weights]:
     sessions = [session for session in sessions if session.told]
     whole, by_author = fit(sessions)
     told = count_told(sessions, by_author)
-    authors = {session.author for session in sessions}
+    authors = {kind: [session.author for session in sessions if session.told.get(kind)] for kind in TOLD}
     data = {
-        "fitted_on": {"sessions": len(sessions), "authors": len(authors)},
+        "fitted_on": {kind: {"sessions": len(own), "authors": len({*own})} for kind, own in authors.items()},
         "told_of_others": {kind: f"{told[kind]} of {told[f'{kind}s']}" for kind in TOLD},
     }
     path = Path(str(resources.files("lineage.core.format").joinpath(synopsis.WEIGHTS)))

@@ -31,7 +31,7 @@ _MAX_REPLIES = 40
 
 _MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
 _MUCH_WORK = 20  # turns between a request and the message that ends the work on it
-_LONG_WORDS, _FEW_WORDS = 24, 6  # of a sentence, and of its content
+_SHORT_WORDS, _LONG_WORDS, _FEW_WORDS = 6, 24, 6  # of a sentence, the last of its content
 WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -281,7 +281,7 @@ def _iter_outcomes(
             for line in _split_sentences(paragraph):
                 if _NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
                     continue
-                words = _content_words(line)
+                words, length = _content_words(line), count_words(line)
                 common = sum(math.log1p(frequency[word]) for word in words) / math.log1p(len(replies))
                 features = {
                     "begins with a result": _BEGINS_WITH_RESULT.match(line),
@@ -294,12 +294,12 @@ def _iter_outcomes(
                     "longest reply": len(text) == longest,
                     "about the ask": len(words & asked_words) / max(4, len(words)),
                     "future": _FUTURE.search(line),
-                    "short": count_words(line) < 6,
+                    "short": length < _SHORT_WORDS,
                     "a check": _CHECKED.match(line),
                     "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
                     "last reply": place == len(replies) - 1,
                     "passive": _PASSIVE.search(line),
-                    "long": count_words(line) > _LONG_WORDS,
+                    "long": length > _LONG_WORDS,
                     "few words": len(words) < _FEW_WORDS,
                 }
                 depth += 1

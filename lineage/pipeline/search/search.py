@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from lineage.core.base.times import to_date
 from lineage.core.search.query import Query, parse_query, strip_operators
-from lineage.errors import ExtraMissing, IndexUnavailable, InvalidInput, WorkspaceError
+from lineage.errors import ExtraMissing, IndexUnavailable, InvalidInput, WorkspaceError, format_extra_hint
 from lineage.extraction.amendments import says_little
 from lineage.extraction.embedding.port import EmbeddingError
 from lineage.index import Hit, vector_search
@@ -148,7 +148,7 @@ def _embed_query(ws: Workspace, text: str) -> tuple[Vectors, bytes]:
     if embedding is None or vectors is None or info is None:
         raise _SemanticUnavailable(f"there are no vectors yet; {_EMBED}")
     if vectors.find_missing_modules():
-        raise _SemanticUnavailable("run `pip install 'lineage-memory[semantic]'`")
+        raise _SemanticUnavailable(format_extra_hint("semantic"))
     if not is_current_model(embedding, vectors):
         raise _SemanticUnavailable(f"the vectors are of another model; {_EMBED}")
     (query_vector,) = embed_texts(ws, embedding.embedder, [embedding.query_prefix + text])
