@@ -164,7 +164,7 @@ def _print_next_steps(result: SetupResult, own: str) -> None:
         print_text("  start an agent as ever: its session is kept when it ends, and the next one is told of it")
     print_text(f'  lineage {own}search "WORDS"    what any session or entry says')
     print_text(f"  lineage {own}serve             all of it as a page in a browser")
-    print_text(f"  lineage {own}doctor            what keeps sessions from memory, if anything does")
+    print_text(f"  lineage {own}status            what keeps sessions from memory, if anything does")
     if not own:
         print_text("  lineage setup --undo      takes everything back, but the memory")
 
