@@ -85,7 +85,7 @@ def _report(fleet: Fleet, run: Run, verdict: Verdict) -> None:
 
 
 def _table(results: Sequence[tuple[Fleet, Run]]) -> None:
-    """Throughput and how it grows, for README."""
+    """Throughput and how it grows, for scripts/benchmarks/README.md."""
     print("| machines | agents | sessions | seconds | sessions/s | × one machine |\n|---|---|---|---|---|---|")
     first = results[0][0].sessions / results[0][1].seconds
     for fleet, run in results:

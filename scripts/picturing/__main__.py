@@ -21,9 +21,9 @@ from tests.support.codex import make_message, make_meta
 from tests.support.web_client import serve_workspace
 
 NOW = "2026-11-03T09:00:00.000Z"
-WIDE, NARROW = (1100, 660), (390, 660)
+WIDE = (1100, 660)
 SCHEMES = ("light", "dark")
-PAGES = (("sessions", "/", WIDE), ("session", "/sessions/5f0c2f7e", WIDE), ("memory", "/memory", NARROW))
+PAGES = (("sessions", "/", WIDE),)
 NOTE = "projects/reader.md"
 
 _SCRIPTS = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """Every harness program, driven as a person drives it: what lineage captures of it, and what it is told.
 
 A harness's cells are held in order in one life of its home, for each builds on the one before. A cell that the program
-can't hold is named in `programs.py`, with the reason; the README's table shows all of them.
+can't hold is named in `programs.py`, with the reason; the table in tests/README.md shows all of them.
 """
 
 import contextlib

@@ -39,5 +39,5 @@ def test_the_readme_shows_what_the_script_makes(tmp_path: Path) -> None:
     shown = set(re.findall(r"\.github/pictures/([\w-]+\.png)", (ROOT / "README.md").read_text(encoding="utf-8")))
     assert made == measure(PICTURES)
     assert made.keys() == shown
-    assert set(made.values()) == {(1100, 660), (390, 660)}
+    assert set(made.values()) == {(1100, 660)}
     assert max(path.stat().st_size for path in PICTURES.iterdir()) < 120_000

@@ -75,7 +75,7 @@ def test_encodings_in_nothing_but_encodings_are_read_five_deep_and_more(names: t
 
 
 def test_a_third_encoding_behind_escapes_is_not_read() -> None:
-    """The README says so: every further one would multiply what a hostile text costs."""
+    """scripts/benchmarks/README.md says so: every further one would multiply what a hostile text costs."""
     text = f"it is {encode('base64', '%XX', 'hex', '%XX', 'base64')}."
     assert Sanitizer(OWN).sanitize(text) == text
 
