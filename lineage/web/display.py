@@ -6,6 +6,7 @@ from datetime import date
 from markupsafe import escape
 
 from lineage.core.base import naming
+from lineage.core.base.links import to_one_line
 from lineage.core.books.entry import Entry
 
 _LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^(t-[0-9a-f]{10}))?(?:\|[^\]]*)?\]\]")
@@ -18,6 +19,7 @@ _OVERRIDES = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _SPACES = re.compile(r" {2,}")
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$)")
 _SHORT = 600
+_NAME_LENGTH = 180
 
 
 def format_clock(time: str | None) -> str:
@@ -59,6 +61,19 @@ def shorten(text: str) -> str:
     head = text[:_SHORT]
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     return f"{head[: ends[-1]] if ends else head.rpartition(' ')[0] or head} …"
+
+
+def name_entry(text: str) -> str:
+    """Return what to call an entry in a list: its words on one line, up to a whole word.
+
+    >>> name_entry("**Use** `uv`, not pip.")
+    'Use uv, not pip.'
+    """
+    words = strip_markup(to_one_line(text)).strip()
+    if len(words) <= _NAME_LENGTH:
+        return words
+    head = words[:_NAME_LENGTH]
+    return f"{head.rpartition(' ')[0] or head} …"
 
 
 def cut_to_bytes(text: str, max_bytes: int) -> str:

@@ -48,6 +48,9 @@ class ServerLinks:
     def home(self, **asked: object) -> str:
         return _add_query("/", asked)
 
+    def search(self, **asked: object) -> str:
+        return _add_query("/search", asked)
+
     def session(self, token: str, anchor: str = "", **asked: object) -> str:
         return _add_query(f"/sessions/{token}", asked) + (f"#{anchor}" if anchor else "")
 

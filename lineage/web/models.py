@@ -16,7 +16,7 @@ from lineage.pipeline.memory.migrate_notes import STATES
 from lineage.pipeline.search.found_passages import load_passages
 from lineage.pipeline.search.session_view import SessionPart, SessionView
 from lineage.projection.context_block import SectionUsage
-from lineage.web.display import strip_markup
+from lineage.web.display import name_entry, strip_markup
 from lineage.workspace.workspace import Workspace
 
 Counts = dict[str, int]
@@ -126,4 +126,5 @@ def dump_hits(ws: Workspace, hits: Sequence[Hit], query: str) -> list[dict[str, 
 def _dump_hit(hit: Hit) -> dict[str, Any]:
     hit = replace(hit, snippet=" ".join(hit.snippet.split()))
     parts = [{"text": strip_markup(text), "matched": matched} for text, matched in hit.split_snippet() if text]
-    return hit.as_json() | {"parts": parts, "entry": hit.entry.as_json() if hit.entry else None}
+    named = {"title": name_entry(hit.entry.text), "entry": hit.entry.as_json()} if hit.entry else {"entry": None}
+    return hit.as_json() | {"parts": parts, **named}

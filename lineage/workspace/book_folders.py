@@ -10,7 +10,7 @@ name means the project with that folder.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage.core.base.book_paths import BOOKS
@@ -103,6 +103,14 @@ def resolve_project_folder(
 ) -> str | None:
     """Return a project's `<name>`, as `BookFolders.resolve` does."""
     return BookFolders(ws).resolve(project, repository, claim=claim)
+
+
+def label_scopes(pairs: Iterable[tuple[str, str]], labels: Mapping[str, str]) -> dict[str, str]:
+    """Return what people call the scope of each project whose folder has a hash in its name.
+
+    `pairs` are keys and paths of projects, `labels` the names of paths.
+    """
+    return {f"project/{list(list_names(key))[-1]}": f"project/{labels.get(path, path)}" for key, path in pairs}
 
 
 def find_unused_claim(ws: Workspace, project: str | None, repository: str | None, token: str) -> str | None:

@@ -3,10 +3,12 @@
 import struct
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 from lineage.app.init_workspace import init_workspace
 from lineage.app.workspace import run_in_workspace
@@ -22,6 +24,7 @@ AXE = Path(__file__).parents[2] / ".venv/axe-core/node_modules/axe-core/axe.min.
 PATHS = (
     "/", "/?since=2026-11-20&text=checkout", "/memory", "/memory?group=global", "/status", "/sessions/long",
     "/sessions/long?only=said&find=parser", "/sessions/long/turns/3", "/sessions/long/remove", "/search?q=parser",
+    "/search?what=entry&since=2026-01-01",
     "/nope",
 )  # fmt: skip
 
@@ -133,13 +136,16 @@ def test_dark_is_dark_and_light_is_light_and_both_can_be_read(browser: Browser, 
     assert len(pictures) == 2
 
 
+@pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_keeps_anybody_from_using_a_page(browser: Browser, talk: str, scheme: str) -> None:
+def test_nothing_keeps_anybody_from_using_a_page(browser: Browser, talk: str, scheme: str, width: int) -> None:
     """Every rule of axe on every page, with all that is folded opened."""
     if not AXE.is_file():
         skip_or_fail("axe-core", "npm install --prefix .venv/axe-core axe-core")
     rules = AXE.read_text()
     browser.set_color_scheme(scheme)
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     for path in (*PATHS, talk, f"{talk}?only=edits"):
         browser.open(path)
         browser.wait_until_visible("h1")
@@ -190,10 +196,60 @@ def test_what_one_copies_has_a_button(browser: Browser, tmp_path: Path) -> None:
     with serve_workspace(tmp_path / "new") as client:
         browser.driver.get(client.url)
         assert browser.wait_until_visible("code[data-copy]")[0].text == "lineage hooks install"
-        browser.run_script("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        browser.open_clipboard()
         browser.find_one(".copy").click()
-        assert browser.run_script("return window.copied") == "lineage hooks install"
+        assert browser.wait_for_text(".copy", "Copied")
+        assert browser.read_clipboard() == "lineage hooks install"
         assert browser.read_violations() == []
+
+
+def test_a_session_is_resumed_copied_from_and_opened_in_obsidian(browser: Browser, tmp_path: Path, talk: str) -> None:
+    """Fails where a button copies another text, and where the address is of a file that isn't there."""
+    ended = run_in_workspace(
+        tmp_path / "vault", lambda ws: end_session(ws, "claude", harness="claude-code"), writes=True
+    )
+    browser.open(f"/sessions/{ended.session_token}")
+    browser.open_clipboard()
+    browser.find_one(".take .copy").click()
+    assert browser.wait_for_text(".take .copy", "Copied")
+    assert browser.read_clipboard() == f"lineage resume {ended.session_token}"
+    browser.open(talk)
+    browser.run_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    for button in browser.find_all(".copy"):
+        button.click()
+        WebDriverWait(browser.driver, 20).until(lambda _, copied=button: copied.text == "Copied")
+        copied = browser.driver.execute_script("return arguments[0].previousElementSibling.textContent", button)
+        assert browser.read_clipboard() == copied
+    assert len(browser.find_all(".copy")) > 1
+    assert browser.read_violations() == []
+    browser.open(f"/sessions/{ended.session_token}")
+    browser.run_script("navigation.addEventListener('navigate', (one) => { window.went = one.destination.url; })")
+    browser.find_one("button[data-go]").click()
+    browser.wait_for_script("Boolean(window.went)")
+    address = urlsplit(browser.run_script("return window.went"))
+    (path,) = parse_qs(address.query)["path"]
+    assert (address.scheme, address.netloc) == ("obsidian", "open")
+    assert Path(path) == tmp_path / "vault" / str(ended.summary_path)
+    assert Path(path).is_file()
+
+
+def test_what_was_decided_last_week_is_three_clicks_away(browser: Browser, tmp_path: Path) -> None:
+    """By search: Search, what it is narrowed to and from when, Show; each decision leads to its words."""
+    said = make_turns(
+        "Which one?", "I decided to use calamine instead of openpyxl: it reads Excel files ten times faster."
+    )
+    run_in_workspace(tmp_path / "vault", lambda ws: end_session(ws, "excel", transcript=said), writes=True)
+    browser.open("/")
+    browser.find_one("#q").send_keys("calamine" + Keys.ENTER)
+    browser.wait_until_visible("#what")[0].send_keys("decisions")
+    browser.run_script("document.getElementById('since').value = '2026-11-14'")
+    browser.find_one("form.narrow button").click()
+    browser.wait_for_script("location.search.includes('since=2026-11-14') && document.readyState === 'complete'")
+    (hit,) = browser.wait_until_visible(".hit")
+    assert "calamine instead of openpyxl" in hit.find_element(By.CSS_SELECTOR, "h2 a").text
+    hit.find_element(By.CSS_SELECTOR, "h2 a").click()
+    browser.wait_until_visible(".facts a")[0].click()
+    assert "calamine" in browser.wait_until_visible(".turn:target")[0].text
 
 
 def test_without_scripts_everything_is_read_and_done(browser: Browser, client: WebClient) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.naming import derive_session_token
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.workspace.workspace import Workspace
 from tests.support.sample_workspace import write_sample_workspace
 from tests.support.web_client import WebClient, read_form_field, serve_workspace
@@ -282,6 +283,71 @@ def test_search_works_without_a_script(client: WebClient) -> None:
     assert "found" in text
     assert page(client, "/search?q=").count('class="hit"') == 0
     assert "Nothing found" in page(client, "/search?q=zebra")
+
+
+def test_a_search_is_narrowed_and_its_address_says_how(tmp_path: Path) -> None:
+    """Fails where a filter isn't sent on, where one that is typed doesn't win, and where a quote ends a project."""
+
+    def fill(ws: Workspace) -> None:
+        for number, (project, agent) in enumerate((("/home/ada/reader", "default"), ("/srv/shop", "reviewer"))):
+            at = f"2026-11-1{number}T"
+            turns = make_turns(f"Mend the importer, part {number}.", start=f"{at}10:00")
+            end_session(ws, f"s-{number}", transcript=turns, project=project, agent_id=agent, ended_at=f"{at}11:00:00Z")
+        remember(
+            ws, Memo(text="The importer uses calamine, not openpyxl.", kind="decision", project="/home/ada/reader")
+        )
+        remember(ws, Memo(text="The importer is slow.", kind="fact", project="/home/ada/reader"))
+
+    def find(query: str) -> list[str]:
+        titles = re.findall(r'<li class="hit">\s*<h2><a [^>]*>(.*?)</a>', page(client, f"/search?{query}"))
+        return sorted(re.sub("<.*?>", "", title) for title in titles)
+
+    decision, fact = "The importer uses calamine, not openpyxl.", "The importer is slow."
+    sessions = [f"Mend the importer, part {number}." for number in (0, 1)]
+    run_in_workspace(tmp_path, fill, create=True, writes=True)
+    with serve_workspace(tmp_path) as client:
+        assert find("q=importer") == [*sessions, fact, decision]
+        assert find("q=importer&what=decision") == [decision]
+        assert find("what=entry") == [fact, decision]
+        assert find("q=importer&what=session&project=shop") == sessions[1:]
+        assert find("q=importer&what=session&agent=reviewer") == sessions[1:]
+        assert find("q=importer&what=session&until=2026-11-10") == sessions[:1]
+        assert find("q=importer&what=session&since=2026-11-11&until=2026-11-12") == sessions[1:]
+        assert find("q=importer+since:2026-11-11&what=session&since=2026-11-01") == sessions[1:]
+        text = page(client, "/search?q=importer&what=decision&since=2026-11-01")
+        assert re.search(r'<option value="decision" selected>decisions</option>', text)
+        assert 'name="since" type="date" value="2026-11-01"' in text
+        assert '<a href="/search?q=importer">everything</a>' in text
+        for wrong in ("what=nothing", "since=yesterday", "project=a%22b"):
+            assert client.get(f"/search?q=importer&{wrong}").status == 400
+
+
+def test_every_agent_and_harness_can_be_chosen_at_home(tmp_path: Path) -> None:
+    def fill(ws: Workspace) -> None:
+        for agent, harness in (("default", "codex"), ("reviewer", "generic")):
+            end_session(ws, f"of-{agent}", transcript=make_turns(f"Mend {agent}."), agent_id=agent, harness=harness)
+
+    run_in_workspace(tmp_path, fill, create=True, writes=True)
+    with serve_workspace(tmp_path) as client:
+        text = page(client, "/?agent=reviewer")
+        assert "<option selected>reviewer</option>" in text
+        assert ("Mend reviewer." in text, "Mend default." in text) == (True, False)
+        assert ("Mend reviewer." in page(client, "/?harness=codex"), "Mend default." in text) == (False, False)
+        both = page(client, "/?agent=all")
+        assert ("Mend reviewer." in both, "Mend default." in both) == (True, True)
+
+
+def test_scopes_are_called_by_the_names_of_their_projects(tmp_path: Path) -> None:
+    def fill(ws: Workspace) -> None:
+        for number, project in enumerate(("/home/ada/old/cli", "/srv/new/cli")):
+            said = make_turns(f"Decision: part {number} uses calamine instead of openpyxl, which is slow.", "Done.")
+            end_session(ws, f"s-{number}", transcript=said, project=project)
+
+    run_in_workspace(tmp_path, fill, create=True, writes=True)
+    with serve_workspace(tmp_path) as client:
+        text = page(client, "/memory?kind=decision")
+        assert re.findall(r'<span class="scope"[^>]*>([^<]*)</span>', text) == ["project/new/cli", "project/cli"]
+        assert re.search(r'title="project/cli-[0-9a-f]{8}"', text)
 
 
 def test_what_is_not_there_says_so_in_words(client: WebClient) -> None:

@@ -97,6 +97,18 @@ class Browser:
     def disable_scripts(self) -> None:
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
 
+    def open_clipboard(self) -> None:
+        """Let the scripts of the page that is shown read and write the clipboard, as a person who clicks may."""
+        granted = {
+            "origin": self.run_script("return origin"),
+            "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"],
+        }
+        self.driver.execute_cdp_cmd("Browser.grantPermissions", granted)
+
+    def read_clipboard(self) -> str:
+        found: str = self.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+        return found
+
     def read_violations(self) -> list[str]:
         found: list[str] = self.run_script("return window.violations")
         return found

@@ -28,7 +28,7 @@ SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED = (
     "session", "entry", "open", "done", "pinned", "superseded", "archived",
 )  # fmt: skip
 _STATES = (SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED)
-_BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "finding", "note", "handoff")
+BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "finding", "note", "handoff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
             kinds.append(value.lower())
         elif key == "is":
             name = value.lower()
-            if name not in (*_STATES, *_BOOKS):
-                raise InvalidInput(f"nothing is {name[:40]!r}", hint=f"is: takes {', '.join((*_STATES, *_BOOKS))}")
-            (kinds if name in _BOOKS else states).append(name)
+            if name not in (*_STATES, *BOOKS):
+                raise InvalidInput(f"nothing is {name[:40]!r}", hint=f"is: takes {', '.join((*_STATES, *BOOKS))}")
+            (kinds if name in BOOKS else states).append(name)
         else:
             values[key] = value
     return Filters(

@@ -28,6 +28,7 @@ from lineage.web.export.search_data import SearchData
 from lineage.web.export.session_values import build_session_values, list_facts
 from lineage.web.pages import conversation, panels, sessions
 from lineage.web.rendering import render_template
+from lineage.workspace.book_folders import label_scopes
 from lineage.workspace.lookup import load_newest_file
 from lineage.workspace.projects import KnownProjects
 from lineage.workspace.workspace import Workspace
@@ -62,6 +63,7 @@ class _Site:
         paths = {row.project for row in rows if row.project}
         known = KnownProjects(ws, [(key, path) for key, path in ws.index.list_projects() if path in paths])
         self._labels = known.label_paths()
+        self._scope_names = label_scopes(ws.index.list_projects(), self._labels)
         entries = {place.entry.id for place in selection.entries}
         days = {row.membership_ts[:10] for row in self._top}
         self._plan = SitePlan(selection.sessions, entries, days, name_projects(self._labels))
@@ -84,7 +86,8 @@ class _Site:
     def _render(self, path: str, template: str, values: Mapping[str, Any]) -> SiteFile:
         links = self._seen_from(path)
         nav = (("Sessions", links.home()), ("Memory", links.memory()))
-        head = {"policy": POLICY, "nav": nav, "path": path, "root": "", "csrf": "", "did": ""}
+        head: dict[str, Any] = {"policy": POLICY, "nav": nav, "path": path, "root": "", "csrf": "", "did": ""}
+        head["scope_names"] = self._scope_names
         return path, render_template(template, {**head, "to": links, "is_live": False, **values}).encode(
             "utf-8", "replace"
         )
@@ -158,8 +161,10 @@ class _Site:
                 older, newer = trace_among(place, places)
                 path = build_path(f"entries/{place.entry.id}")
                 names = (kind, *place.entry.tags)
-                shown = [path, f"{kind} of {scope}", place.entry.trust, place.entry.at[:10], "", ""]
-                self._search.add([*shown[:-1], display.shorten(place.entry.body)], names, (place.entry.body,))
+                label = self._scope_names.get(scope, scope)
+                name, text = display.name_entry(place.entry.body), display.shorten(place.entry.body)
+                shown = [path, name, f"{kind} {place.entry.trust}", place.entry.at[:10], label, text * (text != name)]
+                self._search.add(shown, names, (place.entry.body,))
                 values = {"place": place, "quote": parse_quote(place.entry), "older": older, "newer": newer, "back": ""}
                 yield self._render(path, "entry.html", values)
 

@@ -47,7 +47,7 @@ def _show_memory(
         "per_page": panels.PER_PAGE, "asked": asked, "filter": wanted, "trusts": (USER_STATED, DERIVED),
         "states": _STATES, "all_uses": panels.USES, "uses": uses, "kinds": _KINDS,
         "all_kinds": KINDS,
-        "scopes": panels.list_scopes(ws), "here": "/memory", "did": did,
+        "scopes": panels.list_scopes(ws), "scope_names": panels.name_scopes(ws), "here": "/memory", "did": did,
         "said": books.find_entry(ws, source).entry.body if source else "",
     }  # fmt: skip
     return TemplateView("memory.html", values)
@@ -59,6 +59,7 @@ def _show_entry(ws: Workspace, call: WebCall, *, id: EntryId, did: str = "") -> 
     values = {
         "place": place, "quote": parse_quote(place.entry), "older": older, "newer": newer,
         "scopes": panels.list_scopes(ws), "back": f"/entries/{place.entry.id}", "did": did,
+        "scope_names": panels.name_scopes(ws),
         "is_long": display.measure(place.entry.body) > MAX_EDITED,
     }  # fmt: skip
     return TemplateView("entry.html", values)
@@ -86,7 +87,13 @@ def _show_confirmation(ws: Workspace, call: WebCall, *, id: EntryId) -> Template
     (one,) = books.load_evidence(ws, [id])
     size = sum(map(display.measure, (one.location.entry.body, one.quote, *one.replaces)))
     # what can't be shown whole can't be confirmed
-    return TemplateView("confirm.html", {"one": one, "seen": hash_evidence(one), "is_long": size > MAX_SHOWN})
+    values = {
+        "one": one,
+        "seen": hash_evidence(one),
+        "is_long": size > MAX_SHOWN,
+        "scope_names": panels.name_scopes(ws),
+    }
+    return TemplateView("confirm.html", values)
 
 
 def _confirm(ws: Workspace, call: WebCall, *, id: EntryId, seen: str = "") -> Redirect:

@@ -8,6 +8,8 @@ from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, session_scope
 from lineage.core.books.sightings import is_stale_task
 from lineage.index import ListedEntry
 from lineage.pipeline.memory.books import EntryLocation, find_state, read_contents
+from lineage.workspace.book_folders import label_scopes
+from lineage.workspace.projects import KnownProjects
 from lineage.workspace.workspace import Workspace
 
 USED, UNUSED, UNTOLD = USES = ("used", "told, not used", "never told")
@@ -151,6 +153,12 @@ def list_scopes(ws: Workspace) -> list[str]:
     scopes = {ref.scope for ref in ws.documents.books.list()}
     named = (scope for scope in sorted(scopes - {GLOBAL}) if not scope.startswith(_SESSION))
     return [GLOBAL, *islice(named, MAX_SCOPES)]
+
+
+def name_scopes(ws: Workspace) -> dict[str, str]:
+    """Return what people call the scopes whose own names have a hash."""
+    pairs = ws.index.list_projects()
+    return label_scopes(pairs, KnownProjects(ws, pairs).label_paths())
 
 
 def _find_state(entry: ListedEntry, now: str) -> str:

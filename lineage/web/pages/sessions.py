@@ -12,17 +12,19 @@ from lineage.app.changed_files import count_changed_since
 from lineage.app.open_target import is_in_vault, locate_file
 from lineage.app.request_model import OneOf
 from lineage.core.base.naming import SUMMARY
+from lineage.core.search.query import BOOKS, ENTRY, SESSION
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.programs import PROGRAMS
 from lineage.index import SessionFilter, SessionRow
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.search import session_view
-from lineage.pipeline.search.search import search
+from lineage.pipeline.search.search import LEXICAL, SearchResult, search
 from lineage.web import charts, display, models
 from lineage.web.api.sessions import Agent, FileKind, Folder, Project, SessionId, TurnNumber, name_agent
 from lineage.web.links import SERVER
 from lineage.web.pages import conversation, panels
 from lineage.web.routes import POST, Page, TemplateView, WebCall
+from lineage.workspace.book_folders import label_scopes
 from lineage.workspace.lookup import find_newest_path
 from lineage.workspace.projects import KnownProjects, locate_filter
 from lineage.workspace.workspace import Workspace
@@ -34,6 +36,8 @@ MAX_TEXT = 300
 MAX_PROJECTS = 12
 MAX_LISTED = 100
 MAX_PATH = 1_000
+WHAT = (SESSION, ENTRY, *BOOKS)
+"""What a search is narrowed to: sessions, all that is remembered, or one kind of it."""
 MAX_SUMMARY = 6_000
 """Characters of a summary on its session's page; it holds the last message in full."""
 PART_CHARACTERS = 25_000
@@ -114,6 +118,7 @@ def _show_session(
         "edits": conversation.count_edits(turns),
         "given": ws.documents.recall_log.list_items(found.session.agent_id, found.session.session_id),
         "panels": panels.build_session_panels(ws, token), "scopes": panels.list_scopes(ws),
+        "scope_names": panels.name_scopes(ws),
         "can_resume": found.session.harness in PROGRAMS, "vault_path": _locate_summary(ws, call, found.session),
         "back": f"/sessions/{token}", "did": did,
     }  # fmt: skip
@@ -147,13 +152,24 @@ def page_steps(first: int, total: int) -> dict[str, int]:
     return {name: max(start, 1) for name, start in steps.items() if is_there[name]}
 
 
-def _show_search(ws: Workspace, call: WebCall, *, agent: Agent = "all", q: str = "") -> TemplateView:
-    if not q.strip():
-        return TemplateView("search.html", {"query": q, "hits": [], "notes": []})
-    found = search(ws, q, name_agent(agent), MAX_HITS)
-    hits = models.dump_hits(ws, found.hits, q)
-    names = KnownProjects(ws, ws.index.list_projects()).label_paths()
-    return TemplateView("search.html", {"query": q, "hits": hits, "notes": found.notes, "names": names})
+def _show_search(
+    ws: Workspace, call: WebCall, *, agent: Agent = "all", q: str = "",
+    project: Annotated[str, Field(max_length=MAX_PATH, pattern=r'^[^"]*$')] = "",
+    what: Annotated[str, OneOf(("", *WHAT))] = "", since: Day = "", until: Day = "",
+) -> TemplateView:  # fmt: skip
+    pairs = ws.index.list_projects()
+    names = KnownProjects(ws, pairs).label_paths()
+    asked = {"agent": name_agent(agent) or "", "project": project, "what": what, "since": since, "until": until}
+    filters = {"project": f'"{project}"' * bool(project), "is": what, "since": since, "until": until}
+    # What is typed comes last: of two filters of one name, the last one holds.
+    text = " ".join([*(f"{key}:{value}" for key, value in filters.items() if value), q])
+    found = search(ws, text, name_agent(agent), MAX_HITS) if text.strip() else SearchResult((), LEXICAL)
+    values = {
+        "query": q, "hits": models.dump_hits(ws, found.hits, q), "notes": found.notes, "names": names, "asked": asked,
+        "is_asked": bool(text.strip()), "agents": ws.index.list_agents(), "all_what": WHAT,
+        "all_projects": sorted(set(names.values()))[:MAX_LISTED], "scope_names": label_scopes(pairs, names),
+    }  # fmt: skip
+    return TemplateView("search.html", values)
 
 
 def _show_file(

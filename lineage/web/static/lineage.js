@@ -15,9 +15,7 @@ function element(name, text, properties = {}) {
 
 function title(hit) {
   if (hit.href) return [hit.title, hit.href];
-  if (hit.entry) {
-    return [hit.entry.book + " of " + hit.entry.scope, "/entries/" + encodeURIComponent(hit.entry.id)];
-  }
+  if (hit.entry) return [hit.title || hit.entry.book, "/entries/" + encodeURIComponent(hit.entry.id)];
   return [hit.title || hit.session_id, "/sessions/" + encodeURIComponent(hit.session_token)];
 }
 
@@ -25,13 +23,17 @@ function shown(hit) {
   const item = element("li", "", { className: "hit" });
   const [text, href] = title(hit);
   const heading = element("h2", "");
-  const link = element("a", text, { href });
+  const marked = hit.parts.map((part) => (part.matched ? element("mark", part.text) : part.text));
+  const isWhole = hit.entry && hit.parts.map((part) => part.text).join("") === text;
+  const link = element("a", isWhole ? "" : text, { href });
+  if (isWhole) link.append(...marked);
   link.dataset.item = "";
   heading.append(link);
-  const snippet = element("p", "", { className: "snippet" });
-  snippet.append(...hit.parts.map((part) => (part.matched ? element("mark", part.text) : part.text)));
+  const snippet = element("p", "", { className: "snippet", hidden: isWhole });
+  if (!isWhole) snippet.append(...marked);
   const facts = element("p", "", { className: "facts" });
-  const said = [hit.entry ? hit.entry.trust : hit.kind, (hit.membership_ts || "").slice(0, 10), hit.project || ""];
+  const kind = hit.entry ? hit.entry.book + " " + hit.entry.trust : hit.kind;
+  const said = [kind, (hit.membership_ts || "").slice(0, 10), (hit.project || "").split("/").slice(-2).join("/")];
   facts.append(...said.filter(Boolean).map((one) => element("span", one)));
   const outcome = hit.outcome && hit.outcome !== hit.title ? [element("p", hit.outcome, { className: "outcome" })] : [];
   item.append(heading, ...outcome, snippet, facts);
@@ -102,7 +104,8 @@ function narrow() {
 
 if (filter) filter.addEventListener("input", after(PAUSE, narrow));
 
-for (const from of document.querySelectorAll("[data-copy]")) {
+// A page that came over the network in clear has no clipboard.
+for (const from of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
   const button = element("button", "Copy", { className: "copy", type: "button" });
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(from.textContent);
