@@ -7,6 +7,8 @@ code 3 and a report.
 import errno
 from collections.abc import Sequence
 
+from lineage.distribution import format_extra_command, format_package_command
+
 
 class LineageError(Exception):
     """An expected failure: a message for people and a hint that names the next command."""
@@ -84,7 +86,8 @@ class IndexUnavailable(LineageError):
 class EngineMissing(LineageError):
     """The redaction engine is not installed: nothing is captured without it."""
 
-    default_hint = "run `pip install google-re2`"
+    def __init__(self, message: str, *, hint: str | None = None, then: str = "") -> None:
+        super().__init__(message, hint=hint or format_package_hint("google-re2", then))
 
 
 class ExtraMissing(LineageError):
@@ -96,12 +99,13 @@ class ExtraMissing(LineageError):
 
 
 def format_extra_hint(extra: str) -> str:
-    """Return what brings an extra.
+    """Return what brings an extra, by way of how lineage was installed."""
+    return f"run `{format_extra_command(extra)}`"
 
-    >>> format_extra_hint("semantic")
-    "run `pip install 'lineage-memory[semantic]'`"
-    """
-    return f"run `pip install 'lineage-memory[{extra}]'`"
+
+def format_package_hint(package: str, then: str = "") -> str:
+    """Return what installs a package beside lineage, and the command that comes `then`."""
+    return f"run `{format_package_command(package)}`{f', then `{then}`' if then else ''}"
 
 
 class FindingsReported(LineageError):

@@ -24,6 +24,7 @@ from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify
 from lineage.workspace.workspace import Workspace
 from tests.support import engines
+from tests.support.installations import build
 from tests.support.workspace import open_test_workspace
 
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,6 +35,7 @@ settings.register_profile("fast", settings.get_profile("dev"), max_examples=6, d
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 _REAL_HOME = Path.home()
+_OUTER_ENVIRONMENT = dict(os.environ)
 _MEMORY, _ROOM = Path("/dev/shm"), 2**32
 _IS_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 _LONGEST = ("openclaw", "opencode", "qwen", "gemini", "claude-code", "codex", "copilot", "pi")
@@ -128,6 +130,19 @@ def _rank(item: pytest.Item) -> int:
 
 def pytest_unconfigure() -> None:
     engines.stop_all()
+
+
+@pytest.fixture(scope="session")
+def outer_environment() -> dict[str, str]:
+    """The environment of the run, for what installs: it keeps to its caches, and knows where its indexes are."""
+    return dict(_OUTER_ENVIRONMENT)
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheel and the sdist of this project by their kind, built once for all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    return build((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "built", _OUTER_ENVIRONMENT)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lineage.core.capture.capture import Capture
-from lineage.errors import TranscriptError
+from lineage.errors import TranscriptError, format_package_hint
 from lineage.harness.adapter import SessionLocation, choose_session, list_files
 from lineage.harness.json_values import JsonObject, as_string, decode_json
 from lineage.harness.jsonl import DAMAGED
@@ -122,7 +122,7 @@ def _load_decompressor(path: Path) -> Callable[[bytes], bytes]:
     except ImportError as error:
         # Not without the compressed ones: entries that come later into the middle of a captured session would be lost.
         what = f"cannot read the database {path}: its entries are compressed, and `zstandard` is not installed"
-        raise TranscriptError(what, hint="`pip install zstandard`, then run the command again") from error
+        raise TranscriptError(what, hint=format_package_hint("zstandard")) from error
 
     def decompress(packed: bytes) -> bytes:
         try:

@@ -29,7 +29,7 @@ HOOK = STARTED | {
     f"lineage.{name}" for name in ("cli.hook_entry", "cli.hook_files", "core.base.hook_protocol", "core.base.scan_json")
 }
 HOOK |= {"lineage.processes", "lineage.harness", "lineage.harness.registry", "lineage.harness.spec"}
-HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors"} | {
+HELP = {"lineage", "lineage.__main__", "lineage.cli", "lineage.errors", "lineage.distribution"} | {
     f"lineage.cli.{name}" for name in ("main", "lazy", "output")
 }
 DEAR = {

@@ -15,6 +15,7 @@ import pytest
 from lineage.app import clock
 from lineage.core.base import hook_protocol
 from lineage.core.base.times import shift_time
+from lineage.errors import format_extra_hint
 from lineage.pipeline.ingest import uncaptured
 from tests.support.codex import make_meta, make_user_input
 from tests.support.commands import LineageCommand
@@ -349,7 +350,7 @@ def test_a_server_that_cannot_run_is_a_note_with_what_it_takes(
         lineage("hooks", "install", "claude-code")
         done = lineage("doctor")
     assert done.code == 0
-    assert "claude-code: can't look into its memory: mcp is not installed → run `pip install" in done.out
+    assert f"claude-code: can't look into its memory: mcp is not installed → {format_extra_hint('mcp')}" in done.out
     assert "then `lineage hooks install claude-code`" in done.out
     assert not (home / ".claude.json").exists()
     lineage("hooks", "install", "claude-code")

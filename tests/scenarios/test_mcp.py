@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from lineage.app.locations import find_template
 from lineage.core.base.hook_output import CONTEXT_OPENING
 from lineage.core.base.naming import derive_session_token
+from lineage.errors import format_extra_hint
 from tests.support.commands import SAMPLE_ID, LineageCommand
 from tests.support.mcp_client import AgentClient, assert_framed, start_agent, start_server
 
@@ -423,7 +424,7 @@ def test_without_the_extra_it_says_which_to_install(vault: LineageCommand, monke
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = vault("mcp")
     assert done.code == 1
-    assert "pip install 'lineage-memory[mcp]'" in done.err
+    assert format_extra_hint("mcp") in done.err
 
 
 def test_it_serves_one_agent(vault: LineageCommand) -> None:

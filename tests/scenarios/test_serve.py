@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lineage.app import listener
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, format_extra_hint
 from lineage.harness.detect_caller import Caller
 from lineage.web.api import PREFIX, ROUTES
 from lineage.web.guard import SECURITY_HEADERS
@@ -438,7 +438,7 @@ def test_without_the_extra_it_says_which(lineage: LineageCommand, monkeypatch: p
     monkeypatch.setattr("lineage.app.locations.find_spec", lambda name: None if name == "starlette" else name)
     done = lineage("serve", "--check")
     assert (done.code, "starlette is not installed" in done.err) == (1, True)
-    assert "pip install 'lineage-memory[web]'" in done.err
+    assert format_extra_hint("web") in done.err
 
 
 def test_other_commands_load_none_of_it(root: Path) -> None:

@@ -21,7 +21,6 @@ from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""
-_WITHOUT_ENGINE = "run `pip install google-re2`, then `lineage admin recover`"
 
 
 class FinishPendingResult:
@@ -104,4 +103,4 @@ def run_capture(ws: Workspace, request: Request) -> CaptureResult:
         return capture_compaction(ws, request) if request.flow == COMPACTION else capture_session(ws, request)
     except EngineMissing as error:
         ws.documents.spool.put(build_job(request, NO_SENTENCE))
-        raise EngineMissing(f"{error.message}; the session waits in the spool", hint=_WITHOUT_ENGINE) from error
+        raise EngineMissing(f"{error.message}; the session waits in the spool", then="lineage admin recover") from error
