@@ -177,10 +177,13 @@ def _real_home_stays_untouched() -> object:
 
 @pytest.fixture(autouse=True)
 def _verified(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
-    """Whatever workspace a test leaves behind, `verify` finds nothing in it, unless it is marked to leave findings."""
+    """Whatever workspace a test leaves behind, `verify` finds nothing in it, unless it is marked to leave findings.
+
+    It costs a tenth of all: a fast run leaves it out.
+    """
     places = [home] + [request.getfixturevalue("tmp_path")] * ("tmp_path" in request.fixturenames)
     yield
-    if request.node.get_closest_marker("leaves_findings"):
+    if request.node.get_closest_marker("leaves_findings") or request.config.getoption("markexpr") == "not slow":
         return
     marks = {"index.db", "index-id"}  # each engine leaves one where a workspace is in use
     folders = (walked for place in places for walked in os.walk(place) if walked[0].endswith("/.lineage"))

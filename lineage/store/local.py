@@ -212,11 +212,11 @@ class LocalStore(base.Store):
 
     def _folder(self, names: Sequence[str]) -> Path:
         """Return a folder below the root. Raises WorkspaceError if any part of the path is a link."""
-        folder = self.root
+        folder = str(self.root)  # not a Path for each part: this is asked for every file
         for name in names:
-            folder /= name
+            folder = f"{folder}/{name}"
             _refuse_link(folder)
-        return folder
+        return Path(folder)
 
     def _write(self, path: Path, data: base.Data, place: Callable[[Path], None], *, frozen: bool) -> str:
         """Make a durable temporary file, let `place` give it its name, and return its version."""
@@ -278,7 +278,7 @@ def _hint_for(error: OSError) -> str:
     return "run `lineage status`, then the command again"
 
 
-def _refuse_link(folder: Path) -> None:
+def _refuse_link(folder: Path | str) -> None:
     if os.path.islink(folder):
         raise WorkspaceError(f"{folder} is a symbolic link, not a folder", hint=_NO_LINKS_HINT)
 

@@ -201,6 +201,7 @@ def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
     assert seen == len(whole)
 
 
+@pytest.mark.slow
 @each_adapter
 @each("where", [0.1, 0.5, 0.99])
 def test_a_torn_last_line_waits_for_the_next_reading(case: Case, where: float, folder: Path) -> None:

@@ -63,6 +63,8 @@ from tests.support.workspace import (
     read_store,
 )
 
+pytestmark = pytest.mark.slow
+
 BEFORE, FIRST, SECOND, THIRD = (f"2026-11-21T{hour}:00:00.000Z" for hour in ("09", "10", "11", "12"))
 
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"

@@ -27,6 +27,8 @@ from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import build_end_request, open_test_workspace, read_store
 
+pytestmark = pytest.mark.slow
+
 GROWN = Path(__file__).parent / "grown"
 NEWER = {"antigravity"}
 """Harnesses that the release could not read."""

@@ -24,6 +24,8 @@ from lineage.workspace.workspace import Workspace
 from tests.golden.test_golden import GENERIC, claude_code
 from tests.support.workspace import compact_session, end_session, open_test_workspace, read_store
 
+pytestmark = pytest.mark.slow
+
 FORMATS = Path(__file__).parent
 CLAUDE = "a245b4fc-b607-4c50-8566-ebe23264272f"
 

@@ -38,6 +38,8 @@ from tests.support.commands import LineageCommand
 from tests.support.dead_processes import CrashPoint, copy_workspace, list_mutating_calls, run_until_crash
 from tests.support.workspace import at_time, build_end_request, open_test_workspace, read_store
 
+pytestmark = pytest.mark.slow
+
 TEXT = "We keep the parser hand-written, because the generated one loses comments."
 TOKEN = derive_session_token("default", "s")
 BOOK = BookRef("project/demo", "decision")

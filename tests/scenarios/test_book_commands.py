@@ -119,6 +119,7 @@ def test_what_is_written_by_hand_is_an_entry_with_its_line(vault: LineageCommand
     vault("reindex")
 
 
+@pytest.mark.slow
 def test_edit_replaces_the_body_and_nothing_else(vault: LineageCommand, tabs: str) -> None:
     secret = "AKIA" + "QWERTYUIOPASDFGH"
     done = vault("book", "edit", tabs[:5], f"Tabs in Makefiles.\n\n---\n\n# No heading {secret}", "--json")

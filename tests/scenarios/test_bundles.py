@@ -42,6 +42,8 @@ from tests.support.workspace import (
     search_sessions,
 )
 
+pytestmark = pytest.mark.slow
+
 AFTERWARDS = "2026-11-22T00:00:00Z"
 
 

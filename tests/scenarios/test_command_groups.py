@@ -45,6 +45,7 @@ def test_a_typing_mistake_is_answered_with_the_command_that_is_meant(
     assert (done.code, f"did you mean `{meant}`" in done.err) == (2, True), done.err
 
 
+@pytest.mark.slow
 def test_a_shell_completes_commands_and_sessions(lineage: LineageCommand) -> None:
     lineage.end_sample()
 

@@ -222,6 +222,7 @@ def test_sessions_of_a_database_are_judged_by_their_own_times(lineage: LineageCo
     assert lineage("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_hooks_that_were_never_run_are_a_finding(lineage: LineageCommand, home: Path) -> None:
     (home / ".openclaw").mkdir()
     keep_openclaw_session(home, "before", hours=30)

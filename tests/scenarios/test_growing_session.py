@@ -42,6 +42,8 @@ from tests.support.workspace import (
     read_store,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class Writer:
     """Writes records as Claude Code does: chained by uuid, a second apart."""

@@ -37,6 +37,8 @@ from tests.support.commands import LineageCommand
 from tests.support.dead_processes import read_all_files
 from tests.support.workspace import open_test_workspace
 
+pytestmark = pytest.mark.slow
+
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 
 

@@ -27,6 +27,8 @@ from lineage.projection.memory_item import MemoryItem
 from lineage.projection.session_notes import render_day_note, render_month_note, render_project_note
 from tests.support.markdown import FRAGMENTS
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = Path(__file__).parents[2] / ".venv/readers/node_modules"
 SCRIPT = Path(__file__).parents[1] / "support/markdown_reader.mjs"
 # What a reader makes of a mark that is live, and a text in which it is.

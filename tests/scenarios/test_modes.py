@@ -19,6 +19,8 @@ from tests.support.commands import SAMPLE, SAMPLE_ID, LineageCommand
 from tests.support.strace import require_strace
 from tests.support.web_client import serve_workspace
 
+pytestmark = pytest.mark.slow
+
 SESSION = ("--harness", "claude-code", "--session-id", SAMPLE_ID, "--transcript-path", str(SAMPLE))
 LIFE: tuple[Sequence[str], ...] = (
     ("init",),

@@ -126,6 +126,7 @@ def test_a_sentence_of_a_long_result_is_not_remembered(ws: Workspace, language: 
     assert HARMLESS.rstrip(".") in list_given(ws, outcome.session_token)["context"], "the rest of the reply stays"
 
 
+@pytest.mark.slow
 @LANGUAGES
 @pytest.mark.parametrize("size", [pytest.param(20_000, marks=pytest.mark.slow), 200_000])
 def test_nor_where_an_earlier_capture_of_the_session_has_the_result(ws: Workspace, language: str, size: int) -> None:
@@ -159,6 +160,7 @@ def test_nor_as_one_sentence_of_a_long_reply(ws: Workspace, language: str, place
     assert find_leaks(ws, outcome.session_token, poison) == {}
 
 
+@pytest.mark.slow
 @LANGUAGES
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_nor_from_the_summary_of_a_hook(ws: Workspace, language: str, elsewhere: bool) -> None:
@@ -203,6 +205,7 @@ REPLIED: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("language", ["en", "pt", "ja"])
 @pytest.mark.parametrize("disguise", PRINTED)
@@ -216,6 +219,7 @@ def test_nor_what_is_read_out_of_a_source(ws: Workspace, disguise: str, language
     assert find_leaks(ws, outcome.session_token, poison) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "pt", "ja"])
 @pytest.mark.parametrize("disguise", REPLIED)
 def test_nor_what_the_agent_has_cut_into_pieces(ws: Workspace, disguise: str, language: str) -> None:

@@ -35,6 +35,8 @@ from tests.support.git import make_repository, run_git
 from tests.support.hook_process import make_payload, run_hook
 from tests.support.workspace import end_session, open_test_workspace, read_rows, read_store, write_capture
 
+pytestmark = pytest.mark.slow
+
 AT = "2025-03-20T10:00:00.000Z"
 SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 URL = f"https://ada:{SECRET}@GitHub.com/Ada/demo.git"

@@ -43,6 +43,8 @@ from tests.support.workspace import (
     write_capture,
 )
 
+pytestmark = pytest.mark.slow
+
 LATER, LAST = "2026-11-21T13:00:00.000Z", "2026-11-21T18:00:00.000Z"
 TALK = make_turns("Why does reader.py drop the last line?", "It splits on newline.", "And now?", "Fixed in reader.py.")
 FIRST = "In demo the reader lost a line in reader.py, and the session told its first sentence about it."

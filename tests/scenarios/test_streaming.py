@@ -33,6 +33,8 @@ from lineage.workspace.workspace import Workspace
 from tests.support.stream_limits import limit_streams
 from tests.support.workspace import end_session, open_test_workspace, read_store
 
+pytestmark = pytest.mark.slow
+
 BOUND = 200
 TOKEN = "AKIA" + "QWERTYUIOPASDFGH"
 SIZES = st.integers(0, 20) | st.integers(BOUND - 3, BOUND + 3) | st.integers(390, 460)

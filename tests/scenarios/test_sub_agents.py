@@ -31,6 +31,8 @@ from tests.support.dead_processes import read_all_files
 from tests.support.goose import make_export, make_text, make_user_message, write_database
 from tests.support.workspace import build_end_request, end_session, open_test_workspace, search_sessions
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(__file__).parents[1] / "data"
 MAIN = "0c9a1d52-7f0e-4f3a-8d51-1c7a35b1c0de"
 TOKEN = derive_session_token("default", MAIN)

@@ -745,6 +745,7 @@ def test_another_harnesss_transcript_is_an_error_that_says_what_to_do(harness: s
     assert "--harness" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_tool_input_at_the_edge_of_what_can_be_parsed_does_not_end_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "session.jsonl"
     edge = sys.getrecursionlimit() - len(inspect.stack(0))

@@ -275,6 +275,7 @@ def test_sessions_that_end_at_once_all_stand_in_the_note(tmp_path: Path) -> None
     assert set(re.findall(r"mend s(\d+)", notes(tmp_path)["projects/demo.md"])) == {str(n) for n in range(12)}
 
 
+@pytest.mark.slow
 def test_a_capture_pays_no_more_for_a_longer_past(tmp_path: Path) -> None:
     store = CountingStore(locations.open_store(tmp_path))
     costs, sizes = list[tuple[int, int, int]](), list[int]()

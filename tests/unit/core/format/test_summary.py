@@ -11,8 +11,8 @@ from lineage.core.format.summary import render_compaction, render_summary
 from tests.support.strategies import draw_texts
 
 SIBLINGS = "[[memory/x--transcript.md|transcript]]"
-SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-"""A code span of markdown: it ends with as many backticks as it begins with."""
+SPAN = re.compile(r"(?<![`\\])(?:\\\\)*(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+"""A code span of markdown: it ends with as many backticks as it begins with, and an escaped backtick begins none."""
 
 FULL = Digest(
     turns=4,
@@ -69,6 +69,7 @@ def test_a_long_section_is_cut_and_says_so() -> None:
 @example("<%* tp %>")
 @example("a `= x` `<% y %>` [[z]]")
 @example("~~~`=`")
+@example("`=``")
 @given(draw_texts("`", "`= x`", "`$= x`", "=", "$="))
 def test_nothing_that_was_said_links_runs_or_adds_a_heading(text: str) -> None:
     line = to_one_line(text) or "x"

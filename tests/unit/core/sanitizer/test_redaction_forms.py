@@ -43,6 +43,7 @@ def test_all_families_carriers_and_disguises_are_drawn() -> None:
     assert len(FAMILIES) >= 66 and len(CARRIERS) >= 30
 
 
+@pytest.mark.slow
 def test_tokens_of_all_families_are_masked_whole_wherever_they_stand() -> None:
     tokens = [*FORMS[0].draw(Random(1), 1000)]
     missed = [form for form in tokens if judge(form.case, Sanitizer().sanitize(form.case.text)).secret != WHOLE]

@@ -45,6 +45,7 @@ def test_a_credential_in_rows_is_masked_in_all_of_them(secret: str, margin: str)
         assert Sanitizer().sanitize(shown) == shown
 
 
+@pytest.mark.slow
 @each("margin", MARGINS, ids=list(MARGINS))
 def test_rows_in_a_stream_are_those_of_the_whole(margin: str) -> None:
     line = f"some words before it so that its row is full: item={SECRETS['jwt']} and more"

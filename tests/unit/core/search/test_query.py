@@ -39,6 +39,7 @@ def test_the_words_of_a_query(text: str, words: tuple[str, ...]) -> None:
     assert parse_query(text).words == words
 
 
+@pytest.mark.slow
 def test_every_character_of_a_dense_script_is_set_apart() -> None:
     characters = map(chr, range(0x80, 0x40_000))
     assert [char for char in characters if (segment(char) != char) != is_unspaced(char)] == []

@@ -183,6 +183,7 @@ def test_a_bound_on_the_worker_s_memory_is_not_its_program_s(tmp_path: Path) -> 
     assert done.stdout.split() == [str(4 << 30), str(3 << 30)]
 
 
+@pytest.mark.slow
 def test_no_thread_and_no_descriptor_is_left(tmp_path: Path) -> None:
     gc.collect()  # what earlier tests left to it isn't this one's
     threads, before = set(threading.enumerate()), descriptors()

@@ -49,6 +49,7 @@ def spoil(ws: Workspace) -> None:
     ws.index.upsert(found[0]._replace(title="spoilt") for found in loaded if found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCOPES)
 def test_rows_of_the_scope_are_made_anew_and_no_others(ws: Workspace, name: str) -> None:
     scope, sessions = SCOPES[name]
@@ -59,6 +60,7 @@ def test_rows_of_the_scope_are_made_anew_and_no_others(ws: Workspace, name: str)
     reindex_scope(ws, ReindexScope())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCOPES)
 def test_files_without_rows_get_them_if_they_are_of_the_scope(ws: Workspace, name: str) -> None:
     scope, sessions = SCOPES[name]

@@ -161,6 +161,7 @@ def test_commands_that_passed_in_most_sessions_are_told_and_nothing_that_failed(
     assert heading not in told(ws, project=None)
 
 
+@pytest.mark.slow
 def test_the_last_six_sessions_are_the_project_s_however_many_others_ended_since(ws: Workspace) -> None:
     for number in range(9):
         talk = make_turns(

@@ -16,6 +16,8 @@ from tests.support.amendments import Chain, read_chains
 from tests.support.books import write_entry
 from tests.support.workspace import at_time, end_session, open_memory_workspace
 
+pytestmark = pytest.mark.slow
+
 CHAINS = read_chains()
 LATER = "2026-12-01T00:00:00.000Z"
 REPLY = {"user": "assistant", "assistant": "user"}
