@@ -1,47 +1,37 @@
 """`lineage help`: the pages of the handbook, which stay in the package."""
 
-import re
 from pathlib import Path
 
 import click
 
+from lineage.app import handbook
 from lineage.app.locations import find_template
 from lineage.cli import options
 from lineage.cli.output import print_result, print_text
 from lineage.errors import NotFoundError
 
-_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")
-_FOLDERS = ("handbook", "services", "integrations")
-
 
 @options.command("help")
 @click.argument("topic", nargs=-1)
-@click.option("--folder", is_flag=True, help="Print where the handbook, integrations and services lie.")
+@click.option("--folder", is_flag=True, help="Print the folder of the handbook, integrations and services.")
 def command(root: Path, topic: tuple[str, ...], folder: bool, as_json: bool) -> int:
-    """Print a page of the handbook; without TOPIC, the list of pages.
+    """Print a page of the handbook or a section of one; without TOPIC, where to start.
 
-    TOPIC is a page's title or its beginning, whatever the case.
+    TOPIC is a title or its beginning. Capitals make no difference.
 
     \b
     Example:
-      lineage help privacy removal
+      lineage help find
+      lineage help forget and remove
     """
     del root  # the handbook is the same for all workspaces
     if folder:
         path = str(find_template())
         return print_result({"folder": path}, lambda: print_text(path), as_json=as_json)
-    pages = list_pages(find_template())
-    wanted = " ".join(topic).lower() or "start here"
-    name = next((name for name in (wanted, *sorted(pages)) if name in pages and name.startswith(wanted)), None)
-    if name is None:
-        raise NotFoundError(f"no page {wanted[:60]!r}", hint=f"one of: {', '.join(sorted(pages))}")
-    text = _LINK.sub(r"\1", pages[name].read_text(encoding="utf-8"))
-    return print_result({"topic": name, "text": text}, lambda: print_text(text.rstrip("\n")), as_json=as_json)
-
-
-def list_pages(template: Path) -> dict[str, Path]:
-    """Return the pages by title in lower case; those of services and integrations have the names of their folders."""
-    files = [
-        file for folder in _FOLDERS for file in sorted((template / folder).rglob("*.md")) if file.name != "SKILL.md"
-    ]
-    return {(file.parent.name if file.stem == "README" else file.stem).lower(): file for file in files}
+    pages = handbook.load_pages(find_template())
+    found = handbook.find_topic(pages, " ".join(topic) or handbook.START)
+    if found is None:
+        titles = ", ".join(page.title for page in pages)
+        raise NotFoundError(f"the handbook has no topic {' '.join(topic)[:60]!r}", hint=f"topics: {titles}")
+    text = handbook.unlink(found.text).rstrip("\n")
+    return print_result({"topic": found.title.lower(), "text": text}, lambda: print_text(text), as_json=as_json)

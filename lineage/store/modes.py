@@ -16,7 +16,7 @@ SHARED_MARK = ".lineage/shared"
 """The file that says of a folder: its group may read it. It is this machine's own, as users and groups are."""
 _STATE = ".lineage"
 _OWN = ("MEMORY.md", "AGENT_MEMORY.md", "lineage.toml", "memory", "books", "agents", "archive", "projects", "days")
-_FROM_TEMPLATE = ("handbook", "integrations", "services", "templates", "views")
+_FROM_TEMPLATE = ("Start here.md", "handbook", "integrations", "services", "templates", "views")
 _OTHERS_WRITE = 0o022
 
 

@@ -188,5 +188,5 @@ def _render_login(service: Service, csrf: str, *, wrong: bool) -> Response:
 def _base_values(service: Service, csrf: str, path: str) -> Mapping[str, Any]:
     """Return the values of every page: its path and its CSRF value; a page that asks for the key gets nothing else."""
     root = "" if path == LOGIN_PATH else format_location(service.root)
-    nav = (("Sessions", SERVER.home()), ("Memory", SERVER.memory()), ("Status", "/status"))
+    nav = (("Sessions", SERVER.home()), ("Memory", SERVER.memory()), ("Status", "/status"), ("Help", "/help"))
     return {"csrf": csrf, "path": path, "root": root, "query": "", "to": SERVER, "is_live": True, "nav": nav}

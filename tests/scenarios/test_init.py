@@ -79,9 +79,10 @@ def test_in_a_vault_of_somebody_s_one_folder_is_added(notes: Path, capsys: pytes
 
 def test_the_handbook_is_read_from_the_package(lineage: LineageCommand) -> None:
     listed = lineage("help").out
-    assert "Privacy removal" in listed
+    assert "privacy and threats" in listed
     assert "[[" not in listed
-    assert lineage("help", "privacy").out.startswith("# Privacy removal")
+    assert lineage("help", "privacy").out.startswith("# Privacy and threats")
+    assert lineage("help", "semantic", "search").out.startswith("## Semantic search")
     assert lineage("help", "OBSIDIAN", "--json").json["topic"] == "obsidian"
     assert "systemd" in lineage("help", "services").out
     assert lineage("help", "claude-code").code == 0

@@ -449,7 +449,8 @@ def test_the_project_that_it_is_started_for_is_meant_where_none_is_named(vault: 
 
 def test_the_handbook_s_settings_start_it(vault: LineageCommand) -> None:
     """Each is of the form that its harness reads, and means a command line that there is."""
-    page = (find_template() / "handbook" / "MCP.md").read_text(encoding="utf-8")
+    page = (find_template() / "handbook" / "Formats.md").read_text(encoding="utf-8")
+    page = page.partition("\n## MCP\n")[2].partition("\n## ")[0]
     settings = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
     (codex,) = (tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL))
     servers = [*(setting["mcpServers"]["lineage"] for setting in settings), codex["mcp_servers"]["lineage"]]

@@ -1,6 +1,6 @@
 """How many requests a bucket is asked for, by kind, with nobody else about.
 
-The handbook's table in "Past one machine" counts whole commands, which also open the workspace. Fails where a capture
+The handbook's table in "Team" counts whole commands, which also open the workspace. Fails where a capture
 reads again what it has seen, or takes more than one object of its lease.
 """
 

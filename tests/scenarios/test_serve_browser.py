@@ -25,7 +25,7 @@ PATHS = (
     "/", "/?since=2026-11-20&text=checkout", "/memory", "/memory?group=global", "/status", "/sessions/long",
     "/sessions/long?only=said&find=parser", "/sessions/long/turns/3", "/sessions/long/remove", "/search?q=parser",
     "/search?what=entry&since=2026-01-01",
-    "/nope",
+    "/help", "/help?topic=formats", "/nope",
 )  # fmt: skip
 
 

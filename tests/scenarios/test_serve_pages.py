@@ -277,6 +277,19 @@ def test_the_status_says_what_is_kept_and_what_waits(client: WebClient) -> None:
     assert "/memory?group=pending" in text
 
 
+def test_the_handbook_is_shown_page_by_page(client: WebClient) -> None:
+    start = page(client, "/help")
+    assert "<h1>Start here</h1>" in start
+    links = re.findall(r'href="(/help\?topic=[^"]+)"', start)
+    assert len(links) > 11
+    for link in links:
+        text = page(client, link)
+        assert "[[" not in re.sub(r"<code>.*?</code>", "", text, flags=re.DOTALL)
+        assert 'class="plain-text"' not in text, "too long for its markdown to be shown"
+    assert "Semantic search" in page(client, "/help?topic=semantic+search")
+    assert client.get("/help?topic=nothing").status == 404
+
+
 def test_search_works_without_a_script(client: WebClient) -> None:
     text = page(client, "/search?q=checkout")
     assert "<mark>checkout" in text

@@ -1,7 +1,7 @@
 """The page for people: one table of addresses. Everything works without JavaScript."""
 
-from lineage.web.pages import memory, sessions, status
+from lineage.web.pages import help, memory, sessions, status
 
-PAGES = (*sessions.PAGES, *memory.PAGES, *status.PAGES)
+PAGES = (*sessions.PAGES, *memory.PAGES, *status.PAGES, *help.PAGES)
 
 __all__ = ["PAGES"]
