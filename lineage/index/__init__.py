@@ -3,6 +3,7 @@
 `base` is the port, `sqlite` the engine of one machine; `postgres` is a guest for many machines that share an index.
 """
 
+from lineage.full_text import build_match_expression
 from lineage.index.base import Index, IndexedFile
 from lineage.index.books import (
     BookFile,
@@ -13,7 +14,6 @@ from lineage.index.books import (
     build_book_rows,
     parse_owner_token,
 )
-from lineage.index.fts_query import build_match_expression
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecalledSession, RecallQuery, RecallResult
 from lineage.index.rows import ArtifactRow, TurnTexts, build_row, build_row_from_hash, list_edited_files

@@ -1,4 +1,4 @@
-"""From the words of a query to an FTS5 expression: every word is quoted, so no typed text is syntax.
+"""Which rows of the full text are scored, and how.
 
 FTS5 scores every row that matches, so common words are slow. In a large index a row has to hold a rare word, or two
 less rare ones, to be scored at all: the results are much the same in a fraction of the time. Which rows these are says
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from lineage.core.search.words import extract_words, join_or, quote
+from lineage.core.search.words import join_or
 from lineage.index.fts_rows import COLUMN_WEIGHTS
 
 _MAX_PAIRED = 6
@@ -50,15 +50,6 @@ class Term:
     rows: int = 0
 
 
-def build_match_expression(text: str) -> str | None:
-    """Return the words of a text joined by OR, None for a text without words.
-
-    >>> build_match_expression('split() NEAR "last line"')
-    '"split" OR "NEAR" OR "last" OR "line"'
-    """
-    return " OR ".join(map(quote, extract_words(text))) or None
-
-
 def build_choosing_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_RANKING) -> str:
     """Return the expression of the rows to score, "" for all with any of the words but ubiquitous ones.
 
@@ -82,16 +73,3 @@ def build_choosing_expression(terms: Sequence[Term], ranking: Ranking = DEFAULT_
 def without_ubiquitous(terms: Sequence[Term]) -> Sequence[Term]:
     """Return the terms that are not ubiquitous, all terms if there are no others."""
     return [term for term in terms if term.rows < UBIQUITOUS] or terms
-
-
-def restrict_expression(expression: str, phrases: Sequence[str], excluded: Sequence[str]) -> str:
-    """Add required phrases and excluded words to an expression; "" if nothing can match.
-
-    >>> restrict_expression('"row"', ["last line"], ["draft"])
-    '(("last line") AND ("row" OR "last line")) NOT "draft"'
-    """
-    if phrases:
-        required = [quote(phrase) for phrase in phrases]
-        ranked = [expression] if expression else []
-        expression = f"({' AND '.join(required)}) AND ({' OR '.join([*ranked, *required])})"
-    return f"({expression}) NOT {join_or(map(quote, excluded))}" if expression and excluded else expression

@@ -9,9 +9,9 @@ from typing import Any
 from lineage.core.base import naming
 from lineage.core.format.body import replace_surrogates
 from lineage.core.search.index_sql import ALLOWED_ENTRY
+from lineage.full_text import build_match_expression
 from lineage.index import books
 from lineage.index.books import EntryRow
-from lineage.index.fts_query import build_match_expression
 from lineage.index.fts_rows import COLUMN_WEIGHTS
 from lineage.index.sessions import ASK_SQL, OUTCOME_SQL
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from lineage import full_text
 from lineage.core.base.about import FILE, split_subject
 from lineage.core.format.synopsis import build_title
 from lineage.core.search.index_sql import AGENT_SCOPE_PREFIX, MAX_OF_KIND, MAX_PASSAGES
@@ -161,10 +162,6 @@ _SNIPPET = f"""
 _BODY_SNIPPET, _ANY_COLUMN_SNIPPET = _SNIPPET.format(fts_rows.BODY_COLUMN, "turns, rowid"), _SNIPPET.format(-1, "''")
 # With the plus it is one walk over the matches: where these are few, looking up each row takes twice as long.
 _BODY_SNIPPETS = _BODY_SNIPPET.replace("rowid = ?", "+rowid in (select value from json_each(?))")
-_SELECT_TEXTS = """
-    select rowid, title || ' ' || sentence || ' ' || body from search
-    where rowid in (select value from json_each(?))
-"""
 _SELECT_PREVIEW = "select substr(body, 1, 160), turns from search where rowid = ?"
 
 
@@ -181,7 +178,7 @@ class TextSearchEngine(Vocabulary, Protocol):
         """
 
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        """Return the whole texts of rows, as the index has them."""
+        """Return the whole texts of rows."""
 
     def load_hits(
         self, expressions: Sequence[str], rows: Sequence[RankedRow], *, is_first_rare: bool = False
@@ -206,13 +203,13 @@ def search(
     if query.is_empty:
         return []
     terms = resolve_terms(engine, query, ranking)
-    full = fts_query.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
+    full = full_text.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
     if not full and (query.words or query.phrases):
         return []
     first, choosing, marked, is_rare = full, "", [full] if full else [], True
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
         kept = _join_terms(fts_query.without_ubiquitous(terms))
-        first = fts_query.restrict_expression(kept, (), query.excluded_words)
+        first = full_text.restrict_expression(kept, (), query.excluded_words)
         choosing = fts_query.build_choosing_expression(terms, ranking)
         # A snippet with common words takes three times as long as one with rare words, which show more.
         rare = [term for term in terms if term.rows <= ranking.budget]
@@ -306,7 +303,8 @@ class SqliteTextSearch(SqliteVocabulary):
         return [RankedRow(*row[:-1]) for row in self.connection.execute(sql, values)]
 
     def load_texts(self, numbers: Sequence[int]) -> Mapping[int, str]:
-        return dict(self.connection.execute(_SELECT_TEXTS, (json.dumps(numbers),)))
+        rows = full_text.read_rows(self.connection, numbers)
+        return {row.number: f"{row.title} {row.sentence} {row.body}" for row in rows}
 
     def load_hits(
         self, expressions: Sequence[str], rows: Sequence[RankedRow], *, is_first_rare: bool = False

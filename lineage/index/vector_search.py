@@ -16,6 +16,7 @@ from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import Filters, Query
 from lineage.core.search.segmentation import remove_separators
 from lineage.core.search.words import join_or, quote
+from lineage.full_text import read_rows
 from lineage.index import filter_sql
 from lineage.index.base import Index
 from lineage.index.fts_rows import parse_turn_range
@@ -67,7 +68,7 @@ _SELECT_ROW_IDS = f"""
     left join artifacts a on a.source_path = near.path
     left join book_entries e on a.id is null and e.path = near.path and e.place = near.place
 """
-_SELECT_TEXT = "select title, sentence, body from search where rowid = ?"
+_ROWS_AT_ONCE = 400
 _SELECT_NEIGHBORS = """
     select json_extract(value, '$[0]') as id, json_extract(value, '$[1]') as likeness from json_each(:near)
     where {words}
@@ -210,10 +211,15 @@ class SqliteVectorSearch(SqliteTextSearch, EmbeddableTexts):
     def find_rows(self, neighbors: Sequence[Neighbor]) -> Iterator[tuple[int, int, EmbeddableRow]]:
         """Return the current rows at the places of `neighbors`."""
         near = json.dumps([[neighbor.path, neighbor.place] for neighbor in neighbors])
-        for place, number in self.connection.execute(_SELECT_ROW_IDS, {"near": near}).fetchall():
-            row = self.connection.execute(_SELECT_TEXT, (number,)).fetchone() if number is not None else None
-            if row:
-                yield place, number, EmbeddableRow(neighbors[place].path, neighbors[place].place, *row)
+        found = self.connection.execute(_SELECT_ROW_IDS, {"near": near}).fetchall()
+        known = [(place, number) for place, number in found if number is not None]
+        for start in range(0, len(known), _ROWS_AT_ONCE):
+            some = known[start : start + _ROWS_AT_ONCE]
+            rows = {row.number: row for row in read_rows(self.connection, [number for _, number in some])}
+            for place, number in some:
+                if row := rows.get(number):
+                    near_row = neighbors[place]
+                    yield place, number, EmbeddableRow(near_row.path, near_row.place, row.title, row.sentence, row.body)
 
     def filter_rows(
         self, query: Query, agent_id: str | None, scored_rows: Sequence[tuple[int, float]]

@@ -16,13 +16,13 @@ from lineage.core.search.language import find_forms
 from lineage.core.search.query import Query
 from lineage.core.search.spelling import find_nearest, mistakes_allowed
 from lineage.core.search.words import build_expression, join_or, quote
+from lineage.full_text import COUNT_MATCHES
 from lineage.index.fts_query import DEFAULT_RANKING, UBIQUITOUS, Ranking, Term
 
 TABLES = ("create virtual table if not exists vocabulary using fts5vocab(search, row)",)
 
 MAX_COMPARED_WORDS = 20_000
 """How many words of the index are compared with a mistyped one."""
-_COUNT = "(select count(*) from (select 1 from search where search match ? limit ?))"
 _SELECT_WORDS = f"""
     select term from vocabulary
     where term >= ? and term < ? and length(term) between ? and ? and term not glob '*[0-9]*' limit {MAX_COMPARED_WORDS}
@@ -59,7 +59,7 @@ class SqliteVocabulary:
         self.connection = connection
 
     def count_rows(self, terms: Sequence[Term], limit: int) -> list[Term]:
-        counts = self._count_each(_COUNT, [(term.expression, limit) for term in terms])
+        counts = self._count_each(COUNT_MATCHES, [(term.expression, limit) for term in terms])
         return [replace(term, rows=count) for term, count in zip(terms, counts, strict=True)]
 
     def find_ubiquitous(self, terms: Sequence[Term]) -> set[Term]:

@@ -7,6 +7,7 @@ find. The best of the project are read and measured against those of all others.
 import math
 import sqlite3
 
+from lineage import full_text
 from lineage.core.search import words
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.recall import reader
@@ -177,13 +178,13 @@ def recall_at_prompt(
 def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor) -> list[Word]:
     """Return the words of a prompt in its order, with their rows."""
     terms, language = words.select_words(words.split_words(prompt[:_READ_CHARS]))
-    count, newest = reader.count_rows(connection), reader.find_newest(connection)
+    count, newest = full_text.count_rows(connection), reader.find_newest(connection)
     found = []
     # Sorting is stable, so that words stay in the order of the prompt while there are not too many.
     rarest = sorted(terms, key=floor.weigh_everyday, reverse=True)[:_MAX_WORDS]
     for term in (term for term in terms if term in rarest):
         word = Word(term, words.build_expression(term, language), floor.weigh_everyday(term))
-        rows = reader.find_rows(connection, word.expression, _MAX_ROWS + 1)
+        rows = full_text.find_rows(connection, word.expression, _MAX_ROWS + 1)
         word.is_common = len(rows) > _MAX_ROWS
         # The first rows are of the oldest files: how far they reach says about how many there are.
         total = len(rows) * newest // max(1, rows[-1] // MAX_PASSAGES) if word.is_common else len(rows)
@@ -220,7 +221,8 @@ def _measure(
 ) -> list[ConsideredRow]:
     """Return the best rows with their features, none that repeats a better one."""
     total = sum_weights(found_words, _TELLING) or 1.0
-    texts = reader.load_texts(connection, [*(row.number for row in own), *others])
+    read = full_text.read_rows(connection, [*(row.number for row in own), *others])
+    texts = {row.number: row.body for row in read}
     noise = max((sum_weights(_find_met(found_words, row, texts[row])) for row in others), default=0.0) / total
     ranked = _rank_rows(found_words, own, texts, floor)
     values = sum({word.stem: word.value for word in found_words}.values())
@@ -344,7 +346,7 @@ def _add_current(
             row = next((loaded[number] for number in rows if number in loaded), None)
             if row is None or row.owner in given:
                 return []
-            (body,) = reader.load_texts(connection, [row.number]).values()
+            body = next(full_text.read_rows(connection, [row.number])).body
             item.title = f"superseded on {row.at[:10]}"
             return [RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind), item]
     return [item]

@@ -1,4 +1,4 @@
-"""The index, read by a hook: rows of full text by word, and what they are of.
+"""The index, read by a hook: what rows of the full text are of, whose texts `full_text` reads.
 
 Read-only, and without `lineage.index`, whose imports take longer than a hook may. Any failure is a `sqlite3.Error`: the
 index is missing, of another version, locked, or the time is over.
@@ -29,8 +29,6 @@ _BUSY_SECONDS = 0.05
 _STEPS = 500  # of SQLite's machine between two looks at the clock
 
 _FIND_NEWEST = "select coalesce(max(id), 0) from artifacts"
-_COUNT_ROWS = "select count(*) from search_docsize"
-_SELECT_ROWS = "select rowid from search where search match ? limit ?"
 # The transcript alone, as its summary repeats it, and what was said in it: the files say today what tools gave then.
 _SELECT_PASSAGES = f"""
     select f.value, a.project_key, a.session_token, a.membership_ts, a.title
@@ -52,7 +50,6 @@ _SELECT_SUPERSEDED = """
 _SELECT_AMENDING = """
     select -id, entry_id, supersedes from book_entries where scope = ? and supersedes != '[]' and shelf != 'pending'
 """
-_SELECT_TEXTS = "select rowid, body from search where rowid in (select value from json_each(?))"
 
 
 class FoundRow:
@@ -110,21 +107,10 @@ def is_removed(root: str, token: str) -> bool:
     return os.path.exists(os.path.join(root, "memory", "tombstones", f"{token}.md"))
 
 
-def count_rows(connection: sqlite3.Connection) -> int:
-    """Return the number of rows of full text."""
-    (count,) = connection.execute(_COUNT_ROWS).fetchone()
-    return int(count)
-
-
 def find_newest(connection: sqlite3.Connection) -> int:
     """Return the number of the newest file."""
     (number,) = connection.execute(_FIND_NEWEST).fetchone()
     return int(number)
-
-
-def find_rows(connection: sqlite3.Connection, expression: str, limit: int) -> list[int]:
-    """Return the first rows that match an expression, in their order, by their numbers."""
-    return [row for (row,) in connection.execute(_SELECT_ROWS, (expression, limit))]
 
 
 def load_rows(connection: sqlite3.Connection, rows: "Iterable[int]", agent: str | None, session: str) -> list[FoundRow]:
@@ -135,11 +121,6 @@ def load_rows(connection: sqlite3.Connection, rows: "Iterable[int]", agent: str 
         for number, project, token, at, title in connection.execute(_SELECT_PASSAGES, values)
     ]
     return found + [FoundRow(*columns) for columns in connection.execute(_SELECT_ENTRIES, values)]
-
-
-def load_texts(connection: sqlite3.Connection, rows: "Iterable[int]") -> dict[int, str]:
-    """Return the texts of rows by their numbers."""
-    return {row: body.replace("\u200b", "") for row, body in connection.execute(_SELECT_TEXTS, (str(list(rows)),))}
 
 
 def find_superseded(connection: sqlite3.Connection, token: str) -> list[tuple[str, list[int]]]:

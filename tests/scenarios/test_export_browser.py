@@ -103,6 +103,7 @@ def test_search_works_from_a_folder_on_every_page(browser: Browser, page: str) -
     assert search(browser, "118 parser")
     (first, *_) = browser.find_all("#live .hit h2 a")
     assert f"{LONG}.3.html" in (first.get_attribute("href") or "")
+    assert len([one for one in browser.find_all("#live .hit h2 a") if LONG in (one.get_attribute("href") or "")]) == 1
     first.click()
     browser.wait_until_visible(".turn")
     assert f"{LONG}.3.html" in browser.driver.current_url

@@ -9,10 +9,10 @@ from lineage.core.base.word_runs import mark_owner
 from lineage.core.capture.ledger import Ledger, Window, group_heads
 from lineage.database.postgres import Postgres
 from lineage.database.sqlite import delete_database
+from lineage.full_text import build_match_expression
 from lineage.index import recall, tool_runs
 from lineage.index.base import Index, IndexBuild
 from lineage.index.books import BookFiles, decode_entry
-from lineage.index.fts_query import build_match_expression
 from lineage.index.fts_rows import build_artifact_fts_rows
 from lineage.index.postgres import books, fts_rows, ledger, pgvector, schema
 from lineage.index.postgres.publish_queue import PostgresPublishQueue

@@ -8,6 +8,7 @@
   const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
   const NAME = /^(index|words-\d+|pages-\d+)$/;
   const MOST = 20;
+  const MOST_PAGES = 200; // of long sessions
   const MOST_WORDS = 12;
   const MOST_SCRIPTS = 40; // of a beginning that thousands of words have
   const waiting = new Map();
@@ -89,12 +90,15 @@
   globalThis.lineageSearch = async (query) => {
     const words = [...new Set(split(query))].slice(0, MOST_WORDS);
     const index = await load("index");
-    const ranked = (await rank(index, words)).slice(0, MOST);
-    return Promise.all(ranked.map(async ({ page, name }) => {
+    const hits = new Map(); // the best page of each session
+    for (const { page, name } of (await rank(index, words)).slice(0, MOST_PAGES)) {
       const pages = await load("pages-" + Math.floor(page / index.pages));
       const [path, title, kind, day, project, outcome] = pages[page % index.pages];
       const href = new URL(path, root).href + "#:~:text=" + encodeURIComponent(name);
-      return { href, title, kind, membership_ts: day, project, outcome, parts: [] };
-    }));
+      const whole = path.replace(/(\.\d+)?\.html$/, "");
+      if (!hits.has(whole)) hits.set(whole, { href, title, kind, membership_ts: day, project, outcome, parts: [] });
+      if (hits.size === MOST) break;
+    }
+    return [...hits.values()];
   };
 })();
