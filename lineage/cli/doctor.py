@@ -6,7 +6,7 @@ from lineage.app import hooks
 from lineage.app.doctor import DoctorReport, examine
 from lineage.cli import options
 from lineage.cli.hooks import print_told
-from lineage.cli.output import print_json, print_text
+from lineage.cli.output import format_when, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
 
@@ -37,7 +37,9 @@ def print_report(report: DoctorReport) -> None:
     """Print the state of each harness, then findings and notes, each with the command that helps."""
     for status in report.harnesses:
         last = report.events.get(status.harness)
-        print_text(f"{status.harness:12} {status.state}, " + (f"last event {last}" if last else "no event yet"))
+        print_text(
+            f"{status.harness:12} {status.state}, " + (f"last event {format_when(last)}" if last else "no event yet")
+        )
     if not report.on_path:
         what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
         print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')

@@ -7,12 +7,13 @@ import click
 from lineage.app import handbook
 from lineage.app.locations import find_template
 from lineage.cli import options
-from lineage.cli.output import print_result, print_text
+from lineage.cli.output import is_terminal, print_result, print_text
 from lineage.errors import NotFoundError
 
 
 @options.command("help")
 @click.argument("topic", nargs=-1)
+@options.no_pager
 @click.option("--folder", is_flag=True, help="Print the folder of the handbook, integrations and services.")
 def command(root: Path, topic: tuple[str, ...], folder: bool, as_json: bool) -> int:
     """Print a page of the handbook or a section of one; without TOPIC, where to start.
@@ -34,4 +35,9 @@ def command(root: Path, topic: tuple[str, ...], folder: bool, as_json: bool) -> 
         titles = ", ".join(page.title for page in pages)
         raise NotFoundError(f"the handbook has no topic {' '.join(topic)[:60]!r}", hint=f"topics: {titles}")
     text = handbook.unlink(found.text).rstrip("\n")
+    if is_terminal() and not as_json:
+        from lineage.cli.session_screen import print_markdown
+
+        print_markdown(text)
+        return 0
     return print_result({"topic": found.title.lower(), "text": text}, lambda: print_text(text), as_json=as_json)

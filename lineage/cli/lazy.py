@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+_MAX_SHORT_HELP = 70
+
 
 class HelpfulGroup(click.Group):
     """A group that proposes the nearest names for one that it doesn't know."""
@@ -68,16 +70,14 @@ class LazyGroup(HelpfulGroup):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands as click does, from the short helps, in sections."""
-        # the width that click itself leaves for the texts
-        limit = formatter.width - 6 - max(map(len, self._modules))
+        """Write the list of commands from the short helps, in sections; a long sentence goes on below, never cut."""
         for title, names in self._sections.items():
             with formatter.section(title):
                 width = max(map(len, self._modules)) - max(map(len, names))
-                rows = [(name, self._short_help(ctx, name, limit)) for name in names]
+                rows = [(name, self._short_help(ctx, name)) for name in names]
                 formatter.write_dl(rows, col_spacing=2 + width)
 
-    def _short_help(self, ctx: click.Context, name: str, limit: int) -> str:
+    def _short_help(self, ctx: click.Context, name: str) -> str:
         text = self._short_helps.get(name)
-        command = click.Command(name, help=text) if text else self.get_command(ctx, name)
-        return command.get_short_help_str(limit) if command else ""
+        command = None if text else self.get_command(ctx, name)
+        return text or (command.get_short_help_str(_MAX_SHORT_HELP) if command else "")

@@ -85,9 +85,10 @@ ALIASES = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
+@click.option("--no-pager", is_flag=True, help="Print long output as it is; PAGER= in the environment does, too.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context
-def cli(ctx: click.Context, workspace: str | None) -> None:
+def cli(ctx: click.Context, workspace: str | None, no_pager: bool) -> None:
     """A memory for coding agents: every session as markdown files that you can read, search and correct.
 
     \b
@@ -96,7 +97,7 @@ def cli(ctx: click.Context, workspace: str | None) -> None:
       lineage hooks install
       lineage search "why did the parser drop the last line"
     """
-    ctx.obj = {"workspace": workspace}
+    ctx.obj = {"workspace": workspace, "pager": not no_pager}
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -28,6 +28,18 @@ path = click.option(
 )  # fmt: skip
 
 
+def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.find_root().obj = (ctx.find_root().obj or {}) | {"pager": False}
+
+
+no_pager = click.option(
+    "--no-pager", is_flag=True, expose_value=False, callback=_set_pager,
+    help="Print it as it is, however long; PAGER= in the environment does, too.",
+)  # fmt: skip
+"""Of commands whose output may be longer than a terminal."""
+
+
 def is_folder(path: Path) -> bool:
     """Return whether this process can see a folder of that name."""
     try:

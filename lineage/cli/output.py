@@ -1,11 +1,16 @@
-"""Printing: text without control characters, JSON with stable keys, warnings and errors, progress bars."""
+"""Printing: text without control characters, JSON with stable keys, warnings and errors, progress bars.
+
+A terminal gets lines that fit its width and times of its zone; a pipe gets whole lines and canonical times.
+"""
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -14,6 +19,8 @@ if TYPE_CHECKING:  # `--help` imports nothing of the core
     from lineage.core.base.progress import Progress, StageProgress
 
 _CONTROL_CHARACTERS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+_LABEL = re.compile(r" *\S+(?: \S+)?  +(?=\S)")
+"""A label in a column of its own, before its value."""
 
 
 def strip_controls(text: str) -> str:
@@ -21,14 +28,85 @@ def strip_controls(text: str) -> str:
     return text if text.replace("\n", "").isprintable() else re.sub(_CONTROL_CHARACTERS, "", text)
 
 
+def is_terminal() -> bool:
+    """Return whether stdout is a terminal: a person reads it."""
+    return sys.stdout.isatty()
+
+
+def format_when(time: str) -> str:
+    """Return a canonical time for stdout: as people say it on a terminal, as it is in a pipe."""
+    return _load_time_format()(time) if is_terminal() else time
+
+
+@cache
+def _load_time_format() -> Callable[[str], str]:
+    """Read the clock, once a command, and return what writes times as of then."""
+    from lineage.app import clock
+    from lineage.core.base.local_times import format_local
+
+    return partial(format_local, now=clock.now(), to_local=clock.to_local)
+
+
+def fold(text: str, width: int) -> str:
+    """Return the text with lines of at most `width` cells where words allow; a folded line goes on below its value.
+
+    >>> print(fold("workspace  /srv/memory of the whole team", 30))
+    workspace  /srv/memory of the
+               whole team
+    """
+    return "\n".join(_fold_line(line, width) if len(line) * 2 > width else line for line in text.split("\n"))
+
+
+def _fold_line(line: str, width: int) -> str:
+    measure = _load_cell_measure(line)
+    if measure(line) <= width:
+        return line
+    label = _LABEL.match(line)
+    hang = label.end() if label and label.end() * 2 <= width else len(line) - len(line.lstrip(" ")) + 2
+    first, *words = line[hang:].split(" ")
+    lines, current = list[str](), line[:hang] + first
+    for word in words:
+        if current.strip() and measure(f"{current} {word}") > width:
+            lines.append(current.rstrip(" "))
+            current = " " * hang + word
+        else:
+            current = f"{current} {word}"
+    return "\n".join([*lines, current])
+
+
+def _load_cell_measure(line: str) -> Callable[[str], int]:
+    """Return what measures a line's width on a terminal; wide and combining characters need a table."""
+    if line.isascii():
+        return len
+    from rich.cells import cell_len
+
+    return cell_len
+
+
 def format_counts(counts: Mapping[str, int]) -> str:
     """Return counts as `name 3, other 5`, sorted by name."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
 
 
-def print_text(text: str = "", *, end: str = "\n") -> None:
-    """Print text on stdout."""
-    _echo(strip_controls(text) + end, sys.stdout)
+def print_text(text: str = "", *, end: str = "\n", folds: bool = True) -> None:
+    """Print text on stdout, folded to the width of a terminal unless its lines are somebody else's."""
+    text = strip_controls(text)
+    if folds and is_terminal():
+        text = fold(text, shutil.get_terminal_size().columns)
+    _echo(text + end, sys.stdout)
+
+
+def print_raw(text: str) -> None:
+    """Print what was drawn for a terminal as it is, colours too."""
+    _echo(text, sys.stdout)
+
+
+def print_note(text: str) -> None:
+    """Print a remark about the result: beside it on a terminal, on stderr where stdout goes to a program."""
+    if is_terminal():
+        print_text(text)
+    else:
+        print_warning(text)
 
 
 def print_synopsis(title: str, outcome: str) -> None:

@@ -1,7 +1,6 @@
 """`lineage search`."""
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,23 @@ from click.core import ParameterSource
 from lineage.app.changed_files import ChangedFiles, count_changed_files, list_touched
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_synopsis, print_text, print_warning, strip_controls
+from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
 from lineage.index import Hit
 from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
-from lineage.workspace.lookup import describe_unshown
+from lineage.workspace.lookup import describe_unshown, shorten_ids
 from lineage.workspace.workspace import Workspace
+
+_MAX_LIMIT = 1000
 
 
 @options.command("search")
 @click.argument("query", nargs=-1, required=True)
 @options.agent
 @options.path
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, _MAX_LIMIT), default=10, show_default=True, help="How many at most.")
+@options.no_pager
 @click.option("--passages", is_flag=True, help="Every passage that matches, not each session's best.")
 @click.option(
     "--mode",
@@ -72,35 +74,54 @@ def command(
     agent_id = None if agent == "all" or is_named else agent
     find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
 
-    def run(ws: Workspace) -> tuple[SearchResult, str, list[tuple[FoundPassage, ...]]]:
-        result = find(ws, text)
-        return result, describe_unshown(ws), load_passages(ws, result.hits, text) if as_json else []
-
-    result, unshown, found = run_in_workspace(root, run)
+    result, unshown, names, found = run_in_workspace(root, partial(_find, find=find, text=text, as_json=as_json))
     hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
+    changes = count_changed_files(list_touched(hits))
     if as_json:
-        results = list(map(_hit_as_json, hits, found, count_changed_files(list_touched(hits))))
+        results = list(map(_hit_as_json, hits, found, changes))
         print_json({"query": text, "mode": result.mode, **notes, "results": results})
         return 0
     for note in result.notes:
         print_warning(f"note: {note}")
-    for hit, changed in zip(hits, count_changed_files(list_touched(hits)), strict=True):
+    rest = f"the {limit} best; `--limit {limit * 5}` shows more" if len(hits) == limit < _MAX_LIMIT else ""
+    if is_terminal():
+        from lineage.cli.session_screen import print_hits
+
+        print_hits(hits, changes, names, rest)
+    else:
+        _print_hits(hits, changes)
+        if rest:
+            print_warning(rest)
+    if not hits:
+        print_text("nothing found; `lineage list` lists what is there")
+    if unshown:
+        print_text(unshown)
+    return 0
+
+
+def _find(
+    ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool
+) -> tuple[SearchResult, str, dict[str, str], list[tuple[FoundPassage, ...]]]:
+    """Return the results with what is printed beside them: what isn't shown, short ids or, for JSON, passages."""
+    result = find(ws, text)
+    tokens = [hit.session_token for hit in result.hits if hit.session_token and hit.entry is None]
+    names = shorten_ids(ws, tokens) if tokens and is_terminal() and not as_json else {}
+    return result, describe_unshown(ws), names, load_passages(ws, result.hits, text) if as_json else []
+
+
+def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:
+    for hit, changed in zip(hits, changes, strict=True):
         print_text(_format_hit(hit))
         if hit.entry is None:
             print_synopsis(hit.title or "", hit.outcome or "")
-        # print_text would strip the bold
-        click.echo(f"    {_highlight(hit, colour=sys.stdout.isatty())}")
+        snippet = "".join(strip_controls(text) for text, _ in hit.split_snippet())
+        print_text(f"    {' '.join(snippet.split())}")
         if changed and changed.changed:
             print_text(f"    {changed}")
         if hit.superseded:
             print_text(f"    superseded on {hit.superseded.on} by {hit.superseded.by}: {hit.superseded.text}")
         if hit.entry is None:
             print_text(f"    [[{hit.path.removesuffix('.md')}]]")
-    if not hits:
-        print_text("nothing found; `lineage list` lists what is there")
-    if unshown:
-        print_text(unshown)
-    return 0
 
 
 def _format_hit(hit: Hit) -> str:
@@ -117,10 +138,3 @@ def _hit_as_json(hit: Hit, passages: Sequence[FoundPassage], changed: ChangedFil
     shown = [one._replace(text=strip_controls(one.text)).as_json() for one in passages]
     values |= {"snippet": strip_controls(values["snippet"]), "changed_since": changed, "passages": shown}
     return values | ({} if entry is None else entry.as_json())
-
-
-def _highlight(hit: Hit, *, colour: bool) -> str:
-    """Return the snippet on one line with its matches in bold, or without any mark."""
-    parts = ((strip_controls(text), matched) for text, matched in hit.split_snippet())
-    text = "".join(click.style(text, bold=True) if matched and colour else text for text, matched in parts)
-    return " ".join(text.split())

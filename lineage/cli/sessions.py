@@ -8,15 +8,18 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import print_json, print_synopsis, print_text
+from lineage.cli.listed_sessions import ListedSessions, describe_rest
+from lineage.cli.output import format_when, is_terminal, print_json, print_synopsis, print_text, print_warning
 from lineage.index import SessionFilter, SessionRow
-from lineage.workspace.projects import list_sessions
+from lineage.workspace.lookup import shorten_ids
+from lineage.workspace.projects import KnownProjects, count_sessions, list_sessions
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
     from lineage.pipeline.conversations.lanes import LaneState
 
 _MAX_SUB_AGENTS = 20
+_MAX_LIMIT = 100_000
 
 
 @options.command("sessions")
@@ -24,13 +27,17 @@ _MAX_SUB_AGENTS = 20
 @click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
 @options.path
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, _MAX_LIMIT), default=20, show_default=True, help="How many at most.")
+@click.option("--all", "takes_all", is_flag=True, help="All of them.")
+@options.no_pager
 def command(
-    root: Path, agent: str, project: str | None, path: str | None, lane: str | None, limit: int, as_json: bool
-) -> int:
+    root: Path, agent: str, project: str | None, path: str | None, lane: str | None, limit: int, takes_all: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
     """List sessions, newest first, each with its title and outcome.
 
-    Sub-agents are listed below the session that started them.
+    Sub-agents are listed below the session that started them. The id in a list is a beginning of the session's whole
+    id that means it alone: every command that takes a SESSION takes it.
 
     \b
     Example:
@@ -39,6 +46,7 @@ def command(
       lineage list --lane home:telegram:dm:123
     """
     agent_id = None if agent == "all" else agent
+    limit = _MAX_LIMIT if takes_all else limit
     if lane is not None:
         from lineage.pipeline.conversations.lanes import load_lane
 
@@ -46,39 +54,67 @@ def command(
             root, lambda ws: load_lane(ws, lane, agent_id, project=project, path=path, limit=limit)
         )
         return _print_lane(state, as_json=as_json)
-    rows, sub_agents = run_in_workspace(root, lambda ws: _load_rows(ws, agent_id, project, path, limit))
+    wanted = SessionFilter(project=project, path=path)
+    listed, everything = run_in_workspace(root, lambda ws: _load_listed(ws, agent_id, wanted, limit))
     if as_json:
-        print_json({"sessions": rows})
+        print_json({"sessions": listed.rows})
         return 0
-    _print_rows(rows, sub_agents)
-    if not rows:
-        print_text("no sessions yet; `lineage session-end --help` says how they come in")
+    if is_terminal():
+        from lineage.cli.session_screen import print_listed
+
+        print_listed(listed)
+    else:
+        _print_rows(listed.rows, listed.sub_agents)
+        if listed.total > len(listed.rows):
+            print_warning(describe_rest(listed))
+    if not listed.rows:
+        print_text(_describe_nothing(project, path, agent, everything))
     return 0
 
 
-def _load_rows(
-    ws: Workspace, agent_id: str | None, project: str | None, path: str | None, limit: int
-) -> tuple[list[SessionRow], dict[str, list[SessionRow]]]:
-    """Return the sessions, and the newest sub-agents of each by its token."""
-    rows = list_sessions(ws, agent_id, wanted=SessionFilter(project=project, path=path), limit=limit)
+def _describe_nothing(project: str | None, path: str | None, agent: str, everything: int) -> str:
+    """Return why no session is listed: the workspace has none, or none that the options ask for."""
+    if not everything:
+        return "no sessions yet; `lineage session-end --help` says how they come in"
+    asked = [f"in the project {project}"] * bool(project) + [f"in {path}"] * bool(path)
+    asked += [f"of the agent {agent}"] * (agent != "all")
+    return f"no session {' '.join(asked)}; `lineage list --agent all` lists the {everything} of the workspace"
+
+
+def _load_listed(ws: Workspace, agent_id: str | None, wanted: SessionFilter, limit: int) -> tuple[ListedSessions, int]:
+    """Return the sessions, and where there are none how many the workspace has."""
+    rows = list_sessions(ws, agent_id, wanted=wanted, limit=limit)
     tokens = [row.session_token for row in rows if row.sub_agents]
-    return rows, {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
+    sub_agents = {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
+    total = len(rows) if len(rows) < limit else count_sessions(ws, agent_id, wanted)
+    listed = ListedSessions(rows, total, sub_agents)
+    if is_terminal():
+        shown = [row.session_token for group in (rows, *sub_agents.values()) for row in group]
+        labels = KnownProjects(ws, ws.index.list_projects()).label_paths()
+        listed = ListedSessions(rows, total, sub_agents, shorten_ids(ws, shown), labels)
+    return listed, 0 if rows else count_sessions(ws, None, SessionFilter())
 
 
 def _print_lane(state: "LaneState", *, as_json: bool) -> int:
     if as_json:
         print_json(state)
         return 0
-    _print_rows(state.sessions, {})
+    if is_terminal():
+        from lineage.cli.session_screen import print_listed
+
+        print_listed(ListedSessions(state.sessions, len(state.sessions)))
+    else:
+        _print_rows(state.sessions, {})
     if state.current is None:
         print_text(f"no sessions in the lane {state.lane} yet")
     elif state.stale:
         print_text(
-            f"session {state.current} is over since {state.over_at} ({state.why}): the next message begins another"
+            f"session {state.current} is over since {format_when(state.over_at or '')} ({state.why}):"
+            " the next message begins another"
         )
     else:
-        until = f" until {state.over_at} ({state.why})" if state.over_at else ""
-        print_text(f"session {state.current} goes on{until}, last message {state.last_message}")
+        until = f" until {format_when(state.over_at)} ({state.why})" if state.over_at else ""
+        print_text(f"session {state.current} goes on{until}, last message {format_when(state.last_message or '')}")
     return 0
 
 

@@ -7,14 +7,14 @@ import click
 from lineage.app.changed_files import count_changed_since
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.book.entries import print_entry
+from lineage.cli.book.print_entry import print_entry
 from lineage.cli.completion import complete_session
-from lineage.cli.output import print_json, print_result, print_synopsis, print_text
+from lineage.cli.output import is_terminal, print_json, print_result, print_synopsis, print_text
 from lineage.core.base.naming import SUMMARY
 from lineage.core.format.turns import parse_turn_range
 from lineage.pipeline.memory.books import EntryLocation
 from lineage.pipeline.search.session_view import resolve_reference
-from lineage.workspace.lookup import SessionText, show_file, show_turns
+from lineage.workspace.lookup import SessionText, shorten_ids, show_file, show_turns
 from lineage.workspace.workspace import Workspace
 
 
@@ -25,6 +25,7 @@ from lineage.workspace.workspace import Workspace
     show_default=True,
 )  # fmt: skip
 @click.option("--turns", metavar="A-B", help="Only these turns of the transcript, by number.")
+@options.no_pager
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: title, outcome and its newest summary, another of its files, or some of its turns.
 
@@ -35,7 +36,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     Example:
       lineage show 2489c83d --turns 12-18
     """
-    target = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
+    target, name = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
     if not isinstance(target, SessionText):
         return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
     changed = count_changed_since(target.session, target.text) if target.kind == SUMMARY else None
@@ -43,6 +44,11 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
         value = {"session": target.session, "path": target.path, "text": target.text, "changed_since": changed}
         value |= {"sub_agents": target.sub_agents} if target.sub_agents else {}
         print_json({**value, "turns": [turn.as_json() for turn in target.turns]} if target.turns else value)
+        return 0
+    if is_terminal():
+        from lineage.cli.session_screen import print_session_text
+
+        print_session_text(target, name, changed)
         return 0
     if target.kind == SUMMARY:
         row = target.session
@@ -59,10 +65,14 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     return 0
 
 
-def _load_target(ws: Workspace, reference: str, kind: str, turns: str | None) -> SessionText | EntryLocation:
+def _load_target(
+    ws: Workspace, reference: str, kind: str, turns: str | None
+) -> tuple[SessionText | EntryLocation, str]:
+    """Return what is shown, and for a terminal the session's short id."""
     turn_range = parse_turn_range(turns) if turns is not None else None
     target = resolve_reference(ws, reference)
     if isinstance(target, EntryLocation):
-        return target
+        return target, ""
     token = target.session_token
-    return show_turns(ws, token, *turn_range) if turn_range else show_file(ws, token, kind)
+    name = shorten_ids(ws, [token])[token] if is_terminal() else ""
+    return show_turns(ws, token, *turn_range) if turn_range else show_file(ws, token, kind), name

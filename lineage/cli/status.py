@@ -18,7 +18,7 @@ from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.doctor import print_report
-from lineage.cli.output import print_json, print_result, print_text
+from lineage.cli.output import format_when, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, IndexUnavailable, InvalidInput, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
@@ -144,7 +144,7 @@ def _print_status(state: dict[str, Any]) -> None:
     _print_model(state["model"])
     _print_embedding(state["embedding"])
     for mark, value in state["marks"].items():
-        print_text(f"{mark}: {value}")
+        print_text(f"{mark}: {format_when(value)}")
     for session in state["open"]:
         print_text(f"open       {session.describe()}")
     _print_spool(state)
@@ -171,15 +171,15 @@ def _print_recall(state: dict[str, Any]) -> None:
 
 def _print_spool(state: dict[str, Any]) -> None:
     for since in dict.fromkeys(state["behind"]):
-        print_text(f"behind     the index, since {since}")
+        print_text(f"behind     the index, since {format_when(since)}")
     for job in state["unfinished"]:
-        print_text(f"unfinished {job['flow']} of {job['session_token']}, signalled {job['captured_at']}")
+        print_text(f"unfinished {job['flow']} of {job['session_token']}, signalled {format_when(job['captured_at'])}")
     for event in state["signals"]:
         why = f": {event['why']}" if event["why"] else ""
-        until = f", until {event['until']}" if event["until"] else ""
-        print_text(f"waiting    a signal of {event['harness']}, {event['at']}{until}{why}")
+        until = f", until {format_when(event['until'])}" if event["until"] else ""
+        print_text(f"waiting    a signal of {event['harness']}, {format_when(event['at'])}{until}{why}")
     for event in state["given_up"]:
-        print_text(f"given up   a signal of {event['harness']}, {event['at']}: {event['why']}")
+        print_text(f"given up   a signal of {event['harness']}, {format_when(event['at'])}: {event['why']}")
     if state["hook_failures"]:
         print_text(f"hooks      {len(state['hook_failures'])} failed, the last: {state['hook_failures'][-1]}")
     for path in state["damaged_jobs"]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from lineage.core.base.short_ids import SessionName
 from lineage.core.capture.ledger import Ledger, NotedCapture, Window
 from lineage.core.search.query import Query, parse_query
 from lineage.index import books, ledger, sessions, text_search, tool_runs
@@ -203,6 +204,11 @@ class Index(Protocol):
         """Return (UTC day of the newest capture, project, number) of the sessions that `list_sessions` would list."""
         sql, values = sessions.build_count_statement(agent_id, wanted)
         return list(self._select(sql, **values))
+
+    def list_session_names(self) -> list[SessionName]:
+        """Return the names of all sessions and sub-agents."""
+        sql = "select distinct session_token, session_id, session_key from artifacts where source_kind = 'manifest'"
+        return [SessionName(*row) for row in self._select(sql)]
 
     def list_harnesses(self) -> list[str]:
         """Return the harnesses of all sessions."""

@@ -1,12 +1,13 @@
 """Sessions by reference, their files as documents and as rows of the index, and the state of the workspace."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
 from lineage.core.base.plural import pluralize
+from lineage.core.base.short_ids import shorten_names
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
@@ -104,6 +105,11 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
         more = " …" if len(matches) > SHOWN_CANDIDATES else ""
         raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more of the id, or the token")
     return matches[0]
+
+
+def shorten_ids(ws: Workspace, tokens: Iterable[str]) -> dict[str, str]:
+    """Return by token what a person may call each session: every command that takes a session takes it."""
+    return shorten_names(ws.index.list_session_names(), tokens)
 
 
 def match_reference(rows: list[SessionRow], reference: str) -> list[SessionRow]:

@@ -112,6 +112,11 @@ def list_sessions(
     return ws.index.list_sessions(agent_id, limit=limit, wanted=locate_filter(ws, wanted), reference=reference)
 
 
+def count_sessions(ws: Workspace, agent_id: str | None, wanted: SessionFilter) -> int:
+    """Return how many sessions `list_sessions` would list without a limit."""
+    return sum(count for _, _, count in ws.index.count_sessions(agent_id, locate_filter(ws, wanted)))
+
+
 def locate_filter(ws: Workspace, wanted: SessionFilter) -> SessionFilter:
     """Return the filter with the projects that it means.
 

@@ -4,10 +4,19 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from lineage.cli.output import strip_controls
+from lineage.cli.output import fold, strip_controls
 
 
 @given(st.text("aé \n\t\r\x00\x1b\x85\u200e\u202e\u2066\ud800\u3000"))
 def test_what_moves_a_cursor_is_left_out_and_nothing_else(text: str) -> None:
     assert strip_controls(text) == re.sub("[\r\x00\x1b\x85\u200e\u202e\u2066\ud800]", "", text)
+
+
+@given(st.lists(st.text("aé日 \u0301-", max_size=30), min_size=1, max_size=8).map(" ".join), st.integers(20, 60))
+def test_a_folded_line_keeps_its_words_in_order_and_fits(text: str, width: int) -> None:
+    folded = fold(text, width)
+    assert folded.split() == text.split()
+    for line in folded.split("\n"):
+        assert cell_len(line) <= width or len(line.split()) <= 1 or " " not in line.strip(), line

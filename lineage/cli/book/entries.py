@@ -10,11 +10,18 @@ import click
 from lineage.app.locations import detect_caller, is_bucket
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.book.print_entry import print_entry, print_evidence, print_indented
 from lineage.cli.open import build_command, find_editor, run_program
-from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
+from lineage.cli.output import (
+    format_counts,
+    is_terminal,
+    print_json,
+    print_result,
+    print_text,
+    show_progress,
+)
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.plural import pluralize
-from lineage.core.books.sightings import count_sightings
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
@@ -26,21 +33,6 @@ from lineage.workspace.paths import expand_home
 _GLOBAL_KINDS = ("decision", "preference")
 
 
-def print_entry(place: books.EntryLocation) -> None:
-    """Print an entry: a head line, then its text, indented."""
-    entry = place.entry
-    tags = "".join(f" #{tag}" for tag in entry.tags)
-    count = count_sightings(entry)["seen"]
-    seen = f"  seen {count}" if count > 1 else ""
-    print_text(f"{entry.id}  {entry.at[:10] or 'by hand   '}  {entry.trust}  {place.state}{tags}{seen}")
-    if entry.about:
-        print_text(f"    about {', '.join(subject.partition(':')[2] for subject in entry.about)}")
-    if new := place.successor:
-        print_text(f"    superseded on {new.at[:10]} by {new.id}")
-    for line in entry.body.split("\n"):
-        print_text(f"    {line}".rstrip())
-
-
 def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> int:
     """Print an entry that was changed and its place, and return the exit code 0."""
     line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})"
@@ -50,6 +42,7 @@ def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> i
 @options.command("list")
 @click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
 @click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
+@options.no_pager
 def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
     """The books, and how many entries each has: in use, waiting, archived, forgotten.
 
@@ -62,6 +55,12 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
     selected = [book for book in found if book.waiting or not pending]
     if as_json:
         print_json({"books": [_book_as_json(book, pending=pending) for book in selected]})
+        return 0
+    if is_terminal() and selected and not pending:
+        from lineage.cli.session_screen import print_books
+
+        waiting = sum(len(book.waiting) for book in selected)
+        print_books(selected, f"{waiting} waiting for you: `lineage memory review`" if waiting else "")
         return 0
     for book in selected:
         _print_book(book, pending=pending)
@@ -94,6 +93,7 @@ def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
 @click.argument("kind")
 @click.option("--pending", is_flag=True, help="What waits for confirmation instead.")
 @click.option("--archive", metavar="YEAR", help="What rolled over of that year instead.")
+@options.no_pager
 def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
     """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
 
@@ -115,10 +115,16 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
         rest = {"forgotten": sorted(contents.forgotten), "problems": list(contents.problems)}
         print_json(book | {"entries": entries} | rest)
         return 0
-    for place in contents.entries:
-        print_entry(place)
-    for problem in contents.problems:
-        print_text(f"problem: {ref.path}: {problem}")
+    problems = [f"{ref.path}: {problem}" for problem in contents.problems]
+    if is_terminal():
+        from lineage.cli.session_screen import print_entries
+
+        print_entries(contents.entries, problems)
+    else:
+        for place in contents.entries:
+            print_entry(place)
+        for problem in problems:
+            print_text(f"problem: {problem}")
     if not contents.entries:
         print_text(f"nothing in {ref.path}; `lineage memory list` names the books")
     return 0
@@ -255,25 +261,6 @@ def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
     return yes or click.confirm(f"Put {evidence.location.entry.id} in force?")
 
 
-def print_evidence(evidence: books.Evidence) -> None:
-    """Print an entry that waits, the words it came from and a link to them."""
-    entry, ref = evidence.location.entry, evidence.location.ref
-    print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
-    _print_indented("says", entry.body)
-    _print_indented("came from", evidence.quote)
-    link = evidence.link or "no file: an agent asked for it by `lineage remember`"
-    speaker = " ".join(filter(None, (evidence.role, evidence.turn_at)))
-    print_text(f"  in: {link}" + (f" ({speaker})" if speaker else ""))
-    for text in evidence.replaces:
-        _print_indented("takes the place of", text)
-
-
-def _print_indented(label: str, text: str) -> None:
-    print_text(f"  {label}:")
-    for line in text.split("\n"):
-        print_text(f"    | {line}".rstrip())
-
-
 @options.command("why")
 @click.argument("entry_id", metavar="ID")
 def why(root: Path, entry_id: str, as_json: bool) -> int:
@@ -292,7 +279,7 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
 
 def _print_explanation(found: Explanation) -> None:
     print_entry(found.location)
-    _print_indented("came from", found.quote)
+    print_indented("came from", found.quote)
     if found.problem:
         print_text(f"  {found.problem}")
         return

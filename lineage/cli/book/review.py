@@ -9,7 +9,8 @@ import click
 from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.book.entries import confirm, print_evidence
+from lineage.cli.book.entries import confirm
+from lineage.cli.book.print_entry import print_evidence
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books

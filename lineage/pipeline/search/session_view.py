@@ -26,7 +26,8 @@ MAX_RELATIVES = 50
 _MAX_CANDIDATES = 1000  # sessions of a project, to find relatives among them
 _NO_FORK = b"forked_from: null"
 _TURN_ID = re.compile(r"t-[0-9a-f]{10}")
-_ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+ENTRY_ID_LENGTH = 16
+_ENTRY_ID = re.compile(r"[0-9a-f]{4,16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +254,21 @@ class FileTarget:
 
 
 def resolve_reference(ws: Workspace, reference: str) -> SessionRow | EntryLocation:
-    """Return the session of a reference, else the entry with this whole id. Raises NotFoundError for none and many."""
+    """Return the session of a reference, else the entry with this id, or beginning of an id.
+
+    Raises NotFoundError for none and many.
+    """
     try:
         return lookup.resolve_session(ws, reference)
-    except NotFoundError:
+    except NotFoundError as error:
         if not _ENTRY_ID.fullmatch(reference):
             raise
-    return find_entry(ws, reference)
+        try:
+            return find_entry(ws, reference)
+        except NotFoundError:
+            if len(reference) == ENTRY_ID_LENGTH:
+                raise
+        raise error from None
 
 
 def find_file_target(ws: Workspace, reference: str, kind: str = naming.SUMMARY, turn: int | None = None) -> FileTarget:

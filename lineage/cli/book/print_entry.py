@@ -1,0 +1,41 @@
+"""The output of an entry of a book, and of the words that it came from."""
+
+from lineage.cli.output import format_when, is_terminal, print_text
+from lineage.core.books.sightings import count_sightings
+from lineage.pipeline.memory import books
+
+
+def print_entry(place: books.EntryLocation) -> None:
+    """Print an entry: a head line, then its text, indented."""
+    entry = place.entry
+    tags = "".join(f" #{tag}" for tag in entry.tags)
+    count = count_sightings(entry)["seen"]
+    seen = f"  seen {count}" if count > 1 else ""
+    name, at = (entry.id[:8], format_when(entry.at)) if is_terminal() else (entry.id, entry.at[:10])
+    print_text(f"{name}  {at or 'by hand   '}  {entry.trust}  {place.state}{tags}{seen}")
+    if entry.about:
+        print_text(f"    about {', '.join(subject.partition(':')[2] for subject in entry.about)}")
+    if new := place.successor:
+        print_text(f"    superseded on {new.at[:10]} by {new.id}")
+    for line in entry.body.split("\n"):
+        print_text(f"    {line}".rstrip())
+
+
+def print_evidence(evidence: books.Evidence) -> None:
+    """Print an entry that waits, the words it came from and a link to them."""
+    entry, ref = evidence.location.entry, evidence.location.ref
+    print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
+    print_indented("says", entry.body)
+    print_indented("came from", evidence.quote)
+    link = evidence.link or "no file: an agent asked for it by `lineage remember`"
+    speaker = " ".join(filter(None, (evidence.role, evidence.turn_at)))
+    print_text(f"  in: {link}" + (f" ({speaker})" if speaker else ""))
+    for text in evidence.replaces:
+        print_indented("takes the place of", text)
+
+
+def print_indented(label: str, text: str) -> None:
+    """Print a text below its label, a bar before each line."""
+    print_text(f"  {label}:")
+    for line in text.split("\n"):
+        print_text(f"    | {line}".rstrip())

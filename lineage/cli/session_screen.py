@@ -1,0 +1,213 @@
+"""Sessions, search results and entries as a person sees them at a terminal. Loaded for terminals alone."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lineage.app.changed_files import ChangedFiles
+from lineage.cli.listed_sessions import ListedSessions, describe_rest
+from lineage.cli.output import strip_controls
+from lineage.cli.screen import (
+    TABLE_WIDTH,
+    build_markdown,
+    build_synopsis,
+    clean,
+    format_moment,
+    join_line,
+    print_page,
+)
+from lineage.core.base.naming import SUMMARY
+from lineage.core.books.sightings import count_sightings
+from lineage.index import Hit, SessionRow
+from lineage.pipeline.memory.books import BookOverview, EntryLocation
+from lineage.workspace.lookup import SessionText
+
+_HARNESS_WIDTH = 100
+"""A terminal of at least so many columns has room for the harness."""
+_MAX_PROJECT = 18
+_FIRST_HEADING = re.compile(r"^# .*\n+", re.MULTILINE)
+SHORT_ENTRY_ID = 8
+"""An entry's id is 16 letters of a hash: the first eight tell it from all others of a workspace."""
+
+
+def print_listed(listed: ListedSessions) -> None:
+    """Print a list of sessions: a table, or on a narrow terminal some lines for each."""
+
+    def draw(console: Console) -> None:
+        if not listed.rows:
+            return
+        if console.width >= TABLE_WIDTH:
+            _draw_table(console, listed)
+        else:
+            _draw_blocks(console, listed)
+        if listed.total > len(listed.rows):
+            console.print(clean(describe_rest(listed), "dim"))
+
+    print_page(draw)
+
+
+def _draw_table(console: Console, listed: ListedSessions) -> None:
+    shows_harness = console.width >= _HARNESS_WIDTH
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in ("When", "Session", *["Harness"] * shows_harness):
+        table.add_column(title, no_wrap=True)
+    table.add_column("Project", no_wrap=True, overflow="ellipsis", max_width=_MAX_PROJECT)
+    table.add_column("Title and outcome", ratio=1, overflow="fold")
+    for row in listed.rows:
+        harness = [clean(row.harness)] * shows_harness
+        synopsis = build_synopsis(row.title, row.outcome, _list_remarks(row, listed))
+        table.add_row(
+            format_moment(row.membership_ts), _name(row, listed), *harness, clean(_label(row, listed)), synopsis
+        )
+    console.print(table)
+
+
+def _draw_blocks(console: Console, listed: ListedSessions) -> None:
+    for row in listed.rows:
+        console.print(join_line([format_moment(row.membership_ts), _name(row, listed), _label(row, listed)]))
+        synopsis = build_synopsis(row.title, row.outcome, _list_remarks(row, listed))
+        console.print(Padding(synopsis, (0, 0, 0, 2)))
+
+
+def _name(row: SessionRow, listed: ListedSessions) -> Text:
+    return clean(listed.names.get(row.session_token, row.session_token), "yellow")
+
+
+def _label(row: SessionRow, listed: ListedSessions) -> str:
+    return listed.projects.get(row.project or "", row.project or "-")
+
+
+def _list_remarks(row: SessionRow, listed: ListedSessions) -> list[str]:
+    remarks = [f"{row.captures} captures"] * (row.captures != 1) + ["private"] * row.private
+    shown = listed.sub_agents.get(row.session_token, ())
+    started = [f"started {_name(other, listed).plain}: {other.title}" for other in shown]
+    more = [f"and {row.sub_agents - len(shown)} more sub-agents"] * (len(shown) < row.sub_agents)
+    return [*([", ".join(remarks)] if remarks else []), *started, *more]
+
+
+def print_hits(
+    hits: Sequence[Hit], changes: Sequence[ChangedFiles | None], names: Mapping[str, str], rest: str
+) -> None:
+    """Print search results, a few lines each: time and id, title, outcome, the words that match."""
+
+    def draw(console: Console) -> None:
+        for hit, changed in zip(hits, changes, strict=True):
+            lines = [_build_snippet(hit)] if hit.entry else [*_list_synopsis(hit), _build_snippet(hit)]
+            lines += [clean(str(changed), "dim")] * bool(changed and changed.changed)
+            if new := hit.superseded:
+                lines.append(clean(f"superseded on {new.on} by {new.by}: {new.text}", "magenta"))
+            console.print(_build_head(hit, names))
+            console.print(Padding(Text("\n").join(lines), (0, 0, 0, 2)))
+        if rest:
+            console.print(clean(rest, "dim"))
+
+    print_page(draw)
+
+
+def _build_head(hit: Hit, names: Mapping[str, str]) -> Text:
+    if entry := hit.entry:
+        marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
+        when = format_moment(entry.at) if entry.at else "by hand"
+        book = f"{entry.kind} of {entry.scope}"
+        return join_line([when, clean(entry.id[:SHORT_ENTRY_ID], "yellow"), book, entry.trust, *marks])
+    name = names.get(hit.session_token or "", hit.session_id or "")
+    project = (hit.project or "").rstrip("/").rpartition("/")[2]
+    turns = f"turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else hit.kind
+    return join_line([format_moment(hit.membership_ts or ""), clean(name, "yellow"), project, turns])
+
+
+def _list_synopsis(hit: Hit) -> list[Text]:
+    return list(build_synopsis(hit.title or "", hit.outcome or "").split("\n"))
+
+
+def _build_snippet(hit: Hit) -> Text:
+    parts = [(strip_controls(text), matched) for text, matched in hit.split_snippet()]
+    text = Text()
+    for words, matched in parts:
+        text.append(" ".join(f"x{words}x".split())[1:-1], style="bold yellow" if matched else "")
+    return text
+
+
+def print_session_text(shown: SessionText, name: str, changed: ChangedFiles | None) -> None:
+    """Print a session's file or turns as a page: what it is, then its markdown, then its sub-agents."""
+    row = shown.session
+    # the head says what a summary is about
+    text = _FIRST_HEADING.sub("", shown.text, count=1) if shown.kind == SUMMARY else shown.text
+
+    def draw(console: Console) -> None:
+        console.print(build_synopsis(row.title, row.outcome, [str(changed)] if changed and changed.changed else []))
+        project = clean(row.project or "")
+        console.print(join_line([format_moment(row.membership_ts), clean(name, "yellow"), row.harness, project]))
+        console.print()
+        console.print(build_markdown(text, keeps_lines=True))
+        for other in shown.sub_agents:
+            console.print(clean(f"sub-agent {other.session_id}: {other.title}", "dim"))
+
+    print_page(draw, is_prose=True)
+
+
+def print_markdown(text: str) -> None:
+    """Print a page of markdown."""
+    print_page(lambda console: console.print(build_markdown(text)), is_prose=True)
+
+
+def print_entries(places: Sequence[EntryLocation], problems: Sequence[str] = ()) -> None:
+    """Print entries of books: a line about each, then its text."""
+
+    def draw(console: Console) -> None:
+        for place in places:
+            console.print(_build_entry_head(place))
+            console.print(Padding(Text(strip_controls(place.entry.body)), (0, 0, 0, 2)))
+            if place.successor:
+                new = place.successor
+                console.print(Padding(clean(f"superseded on {new.at[:10]} by {new.id}", "magenta"), (0, 0, 0, 2)))
+        for problem in problems:
+            console.print(clean(f"problem: {problem}", "red"))
+
+    print_page(draw)
+
+
+def _build_entry_head(place: EntryLocation) -> Text:
+    entry = place.entry
+    when = format_moment(entry.at) if entry.at else "by hand"
+    count = count_sightings(entry)["seen"]
+    parts = [clean(entry.id[:SHORT_ENTRY_ID], "yellow"), when, entry.trust, place.state]
+    about = ", ".join(subject.partition(":")[2] for subject in entry.about)
+    parts += [" ".join(f"#{tag}" for tag in entry.tags), f"about {about}" * bool(about), f"seen {count}" * (count > 1)]
+    return join_line(parts)
+
+
+def print_books(books: Sequence[BookOverview], rest: str) -> None:
+    """Print the books as a table, and a line about those that wait or have problems."""
+
+    def draw(console: Console) -> None:
+        if console.width >= TABLE_WIDTH:
+            _draw_book_table(console, books)
+        else:
+            for book in books:
+                kind, count = clean(book.ref.kind, "bold"), f"{book.entries} in use"
+                console.print(join_line([book.ref.scope, kind, count, _count_more(book)]))
+        for problem in (problem for book in books for problem in book.problems):
+            console.print(clean(f"problem: {problem}", "red"))
+        if rest:
+            console.print(clean(rest, "dim"))
+
+    print_page(draw)
+
+
+def _draw_book_table(console: Console, books: Sequence[BookOverview]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for title in ("Scope", "Kind", "Entries", "More"):
+        table.add_column(title, overflow="fold", justify="right" if title == "Entries" else "left")
+    for book in books:
+        table.add_row(clean(book.ref.scope), clean(book.ref.kind), str(book.entries), _count_more(book))
+    console.print(table)
+
+
+def _count_more(book: BookOverview) -> str:
+    counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -1,0 +1,175 @@
+"""What a person sees at a terminal: every list and page fits it, in local time, with ids that can be typed.
+
+Fails where a line is wider than the terminal, a text of a session colours or moves anything, a short id means nothing
+or another session, NO_COLOR or `--no-pager` isn't obeyed, or a pipe gets what is made for a terminal.
+"""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lineage.app.workspace import run_in_workspace
+from lineage.workspace.workspace import Workspace
+from tests.support.commands import run_process
+from tests.support.sample_workspace import write_sample_workspace
+from tests.support.terminals import Seen, run_on_terminal
+from tests.support.workspace import end_session, make_turns
+
+pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
+
+TWIN = "2489c83d-1f2e-4a5b-9c55-7a1d6e0c9b1"
+ARABIC = "لماذا يفشل اختبار الدفع في المتجر عند منتصف الليل؟"
+WIDE = "パーサーが最後の行を落とすのはなぜですか、修正してください"
+HOSTILE = "Fix \x1b[31mred\x1b[0m \u202eevil [bold]markup[/bold] :smile: <script>x</script> " + "and on " * 40
+REPLY = "Done, `Vec<T>` is kept.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = 1\n```\n<b>bold</b> &lt; text"
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+LINES = [
+    ["list"], ["list", "--agent", "all"], ["search", "fix"], ["search", "is:task"], ["show", "hostile"],
+    ["show", "wide", "--kind", "transcript"], ["show", "long", "--turns", "1-3"], ["memory", "list"],
+    ["memory", "list", "--pending"], ["memory", "show", "global", "preference"], ["status"], ["hooks", "status"],
+    ["config", "get"], ["help"], ["context", "--explain"], ["show", "nothing"], ["admin"], ["--help"],
+]  # fmt: skip
+
+
+def _fill(ws: Workspace) -> None:
+    for name, ask in (("arabic", ARABIC), ("wide", WIDE), ("hostile", HOSTILE), (f"{TWIN}1", "One"), (f"{TWIN}2", "")):
+        end_session(ws, name, project="/home/ada/日本語のプロジェクト", transcript=make_turns(ask or "Another", REPLY))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = write_sample_workspace(tmp_path_factory.mktemp("terminal") / "w")
+    run_in_workspace(made, _fill, writes=True)
+    return made
+
+
+@pytest.mark.parametrize("columns", [40, 80, 230])
+@pytest.mark.parametrize("line", LINES, ids=" ".join)
+def test_it_fits_every_width(root: Path, line: list[str], columns: int) -> None:
+    seen = run_on_terminal(root, *line, columns=columns)
+    assert seen.code in (0, 1, 2), seen.text
+    assert "Traceback" not in seen.text
+    # words of others may be longer than a line; ours are not
+    drawn = seen.data.decode().replace("\r\n", "\n")
+    assert "\x1b[31mred" not in drawn and "\u202e" not in drawn
+    if line[0] in ("list", "search") or line[:2] == ["memory", "list"]:
+        assert not _CANONICAL.search(seen.text), seen.text
+    assert not [part for part in seen.lines if len(part) > columns]
+
+
+@pytest.mark.parametrize("columns", [40, 120])
+def test_an_id_of_a_list_can_be_typed(root: Path, columns: int) -> None:
+    listed = run_on_terminal(root, "list", columns=columns)
+    if columns < 70:
+        names = re.findall(r"^(?:\S+ )?\S+ · (\S+)", listed.text, re.MULTILINE)
+    else:
+        names = [re.split(r" {2,}", line)[1] for line in listed.lines[1:] if re.match(r"\S", line)]
+    whole = {row["session_id"]: row["title"] for row in run_process(root, "list", "--json").json["sessions"]}
+    assert len(names) == len(set(names)) == len(whole) >= 8
+    shown = {run_process(root, "show", name, "--json").json["session"]["session_id"] for name in names}
+    assert shown == set(whole)
+    for command in (["open", "--editor", "--print"], ["resume"], ["remove", "--dry-run"], ["context", "--session"]):
+        done = run_process(root, *command, names[0], "--json")
+        assert "no session" not in done.err, done.err
+
+
+def test_an_entry_s_short_id_can_be_typed(root: Path) -> None:
+    line = run_on_terminal(root, "memory", "show", "global", "preference").lines[0]
+    name = line.split(" · ")[0]
+    assert re.fullmatch(r"[0-9a-f]{8}", name), line
+    for command in (["show", name], ["open", name, "--print"], ["memory", "why", name], ["memory", "pin", name]):
+        done = run_process(root, *command, EDITOR="true")
+        assert done.code == 0, (command, done.err)
+
+
+def test_a_page_shows_markdown_and_loses_no_character(root: Path) -> None:
+    seen = run_on_terminal(root, "show", "hostile", "--kind", "transcript", columns=100)
+    for words in ("Vec<T>", "<script>x</script>", "<b>bold</b>", "[bold]markup[/bold]", ":smile:", "x = 1"):
+        assert words in " ".join(seen.text.split()), seen.text
+    assert "[[memory/" not in seen.text and "\n^t-" not in seen.text and "|---|" not in seen.text
+    piped = run_process(root, "show", "hostile", "--kind", "transcript").out
+    assert "|---|" in piped and "[[memory/" in piped and "\x1b" not in piped
+
+
+def test_lists_say_how_many_there_are(root: Path) -> None:
+    assert "3 of 8 sessions" in run_on_terminal(root, "list", "--limit", "3").text
+    piped = run_process(root, "list", "--limit", "3")
+    assert "3 of 8 sessions; `lineage list --all`" in piped.err and "of 8" not in piped.out
+    assert " of 8 sessions" not in run_on_terminal(root, "list", "--all").text
+    assert len(run_process(root, "list", "--all", "--json").json["sessions"]) == 8
+    assert "the 1 best; `--limit 5` shows more" in run_on_terminal(root, "search", "parser", "fix", "--limit", "1").text
+
+
+def test_times_are_those_of_the_machine_s_zone(root: Path) -> None:
+    run_process(root, "remember", "The clock is read once.", "--kind", "fact")
+
+    def find_minutes(zone: str) -> int:
+        text = run_on_terminal(root, "memory", "show", "global", "fact", TZ=zone).text
+        hours, minutes = re.findall(r"(?:today|yesterday|\d) (\d\d):(\d\d)", text)[0]
+        return int(hours) * 60 + int(minutes)
+
+    assert (find_minutes("Asia/Tokyo") - find_minutes("UTC")) % (24 * 60) == 9 * 60
+
+
+def test_colours_obey_the_environment(root: Path) -> None:
+    def count_colours(seen: Seen) -> int:
+        return len(re.findall(rb"\x1b\[[0-9;]*3[0-7]m", seen.data))
+
+    assert count_colours(run_on_terminal(root, "list"))
+    assert not count_colours(run_on_terminal(root, "list", NO_COLOR="1"))
+    assert not count_colours(run_on_terminal(root, "list", TERM="dumb"))
+    assert b"\x1b" not in run_process(root, "list", FORCE_COLOR="").out.encode()
+
+
+@pytest.mark.parametrize(
+    ("options", "pager", "is_paged"),
+    [([], "PROGRAM", True), (["--no-pager"], "PROGRAM", False), ([], "", False), ([], "cat", False)],
+)
+def test_long_output_goes_through_the_pager(
+    root: Path, tmp_path: Path, options: list[str], pager: str, is_paged: bool
+) -> None:
+    program = tmp_path / "page"
+    program.write_text("#!/bin/sh\necho PAGED\ncat\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    variables = {"PAGER": pager.replace("PROGRAM", str(program))}
+    for words in (["list", *options], [*options, "list"]):
+        assert ("PAGED" in run_on_terminal(root, *words, rows=10, **variables).text) == is_paged
+    assert "PAGED" not in run_on_terminal(root, "list", *options, rows=500, **variables).text
+    assert "PAGED" not in run_process(root, "list", **variables).out
+
+
+def test_a_pager_that_is_closed_early_is_no_error(root: Path, tmp_path: Path) -> None:
+    program = tmp_path / "page"
+    program.write_text("#!/bin/sh\nhead -c 1 >/dev/null\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    seen = run_on_terminal(root, "show", "hostile", "--kind", "transcript", rows=5, PAGER=str(program))
+    assert (seen.code, seen.text) == (0, "")
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1", "tr_TR.UTF-8", "ar_SA.UTF-8"])
+def test_a_pipe_gets_the_same_bytes_in_every_locale(root: Path, locale: str) -> None:
+    for words in (
+        ["list"],
+        ["search", "fix"],
+        ["show", "wide"],
+        ["memory", "show", "global", "preference"],
+        ["list", "--json"],
+    ):
+        there, here = run_process(root, *words, LC_ALL="C.UTF-8"), run_process(root, *words, LC_ALL=locale, LANG=locale)
+        assert there == here
+        assert here.code == 0
+
+
+@pytest.mark.parametrize("words", [["list"], ["show", "hostile", "--kind", "transcript"], ["help"], ["--help"]])
+def test_a_pipe_that_closes_ends_it_quietly(root: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "lineage", "-w", str(root), *words]
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
