@@ -229,6 +229,25 @@ def test_while_another_runs_nothing_is_changed(machine: Home) -> None:
     assert machine.files() == before
 
 
+def test_no_memory_is_removed_under_a_worker(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    unlock = lock_file(machine.memory / ".lineage" / "locks" / "worker.lock", wait=True)
+    undoing = subprocess.Popen(
+        [sys.executable, "-m", "lineage", "setup", "--undo", "--with-memory", "--yes"],
+        env=machine.environment, cwd=machine.path, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        while "lineage" in (machine.path / ".claude" / "settings.json").read_text(encoding="utf-8"):
+            time.sleep(0.05)
+        time.sleep(0.5)
+        assert undoing.poll() is None and (machine.memory / "MEMORY.md").exists()
+    finally:
+        unlock()
+    assert undoing.wait(120) == 0
+    assert machine.files() == before
+
+
 def test_no_harness_and_no_history(tmp_path: Path) -> None:
     empty = Home(tmp_path / "home")
     for name in (".claude", ".codex"):

@@ -1,12 +1,14 @@
 """Undo set-ups: take the hooks out, put the configuration back, and leave the memory unless it is asked for."""
 
 import shutil
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lineage.app import hooks
 from lineage.app.hooks import detect_machine
-from lineage.app.locations import is_bucket, resolve_workspace_root
+from lineage.app.locations import STATE_FOLDER, is_bucket, open_private_store, resolve_workspace_root
 from lineage.app.setup.journal import (
     FileBefore,
     SetupJournal,
@@ -17,12 +19,15 @@ from lineage.app.setup.journal import (
 )
 from lineage.config.checks import parse_toml
 from lineage.config.edit_toml import revert_edit, set_text
+from lineage.core.base.hook_protocol import WORKER_LOCK
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.errors import LineageError, describe_os_error
 from lineage.installing import config_files
 from lineage.installing.config_files import compute_digest
+from lineage.store import BusyError
 
 _MEND = "mend it, and run it again"
+_MAX_LOOKS, _PAUSE = 300, 0.1  # a worker that captures the last session is given half a minute
 
 
 @dataclass(slots=True)
@@ -137,6 +142,9 @@ def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
     if is_bucket(root) or not journal.is_new:
         result.left.append(f"{journal.workspace}: no set-up made it")
         return
+    if not _wait_for_worker(root):
+        result.left.append(_Failure(f"{root}: its worker still captures; run it again in a minute"))
+        return
     try:
         for path in sorted(root.iterdir()) if root.is_dir() else ():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -149,3 +157,15 @@ def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
         result.left.append(_Failure(describe_os_error(str(root), error).message))
         return
     result.removed.append(journal.workspace)
+
+
+def _wait_for_worker(root: Path) -> bool:
+    """Wait until no worker writes into a memory. Return whether it came to that in time."""
+    if not (root / STATE_FOLDER).is_dir():
+        return True
+    private = open_private_store(root)
+    for _ in range(_MAX_LOOKS):
+        with suppress(BusyError), private.lock(WORKER_LOCK, wait=False):
+            return True
+        time.sleep(_PAUSE)
+    return False
