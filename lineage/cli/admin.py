@@ -18,7 +18,7 @@ _SECTIONS = {
     },
     "Capture": {
         "sweep": "Capture sessions that no hook signalled.",
-        "watch": "Keep index and MEMORY.md up to date until it is ended.",
+        "watch": "Keep index and MEMORY.md up to date until you stop it.",
         "embed": "Make vectors for search by meaning.",
     },
     "Move": {

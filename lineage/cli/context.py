@@ -29,11 +29,11 @@ from lineage.workspace.workspace import Workspace
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
 @click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
 def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **request: Any) -> int:
-    """Print what a new session is told of earlier ones, within a budget for all of it.
+    """Print what a new session is told of earlier ones, within a token budget.
 
-    A token is four characters, rounded up; other scripts than English cost more of them. With --prompt: what memory
-    holds about a prompt, in the project of --project or of this folder, and nothing where it holds nothing; --explain
-    shows how near each passage came.
+    A token is four characters; other scripts cost more. --prompt prints what a prompt would get, in the project
+    of --project or of this folder: often nothing. --explain shows what each section costs, or how near each
+    passage came.
 
     \b
     Example:

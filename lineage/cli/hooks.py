@@ -51,7 +51,8 @@ def command() -> None:
 def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_json: bool, **choices: bool) -> int:
     """Add lineage's hooks, MCP server and skill to each HARNESS, or to every one that is on this machine.
 
-    Again changes nothing. The hooks name this workspace and agent; installing with others, or without a part, replaces
+    Running it again changes nothing. The hooks name this workspace and agent; installing with others, or without a
+    part, replaces
     what is there. An MCP server of lineage's that you registered yourself stays as it is.
 
     \b

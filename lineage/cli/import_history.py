@@ -38,11 +38,10 @@ def command(
     agent_id: str,
     as_json: bool,
 ) -> int:
-    """Capture the sessions that HARNESS kept before lineage was there: from PATHs, else from where it keeps them.
+    """Capture the earlier sessions of HARNESS, from PATHs or from its own folders.
 
-    `all` means every harness that is found. The newest sessions come first, each as of its last record. Importing
-    again adds what is new; an import that was cut off goes on where it was. What cannot be read is listed and keeps
-    nothing back.
+    `all` means every harness on this machine. The newest sessions come first. Import again to add what is new,
+    or to continue after an interruption. Files that can't be read are listed.
 
     \b
     Example:

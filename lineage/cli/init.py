@@ -29,8 +29,8 @@ def command(
 ) -> int:
     """Make a workspace: settings, curated memory, views. What is there already stays as it is.
 
-    DIR may be an Obsidian vault: no note and no setting of it is touched. Where a file of lineage's has the name of one
-    that says something else, it asks; elsewhere than on a terminal that file is left out, and listed. In a
+    DIR may be an Obsidian vault: no note and no setting of it is touched. If one of your files has the name of
+    one of lineage's, it asks; without a terminal it leaves that file out and lists it. In a
     vault of yours the workspace is one folder of it, `lineage` unless --folder names another.
 
     \b

@@ -20,7 +20,7 @@ SECTIONS = {
         "init": "Make a workspace: settings, curated memory, views.",
         "import": "Capture sessions from before lineage was installed.",
         "hooks": "Let the coding agents on this machine hand over their sessions.",
-        "help": "Print a page of the handbook, or the list of pages.",
+        "help": "Print a page of the handbook, or a section of one.",
     },
     "Find": {
         "list": "List sessions, newest first, with title and outcome.",

@@ -54,7 +54,7 @@ def verify_command(root: Path, as_json: bool) -> int:
 
 @options.command("recover")
 def recover_command(root: Path, as_json: bool) -> int:
-    """Finish what a crash left unfinished, from the files alone; again changes nothing.
+    """Finish what a crash left unfinished. Running it again changes nothing.
 
     \b
     Example:
@@ -126,10 +126,9 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 def reindex_command(
     root: Path, yes: bool, jobs: int | None, recent: bool, agent: str | None, project: str | None, as_json: bool
 ) -> int:
-    """Make index and MEMORY.md what the files say, hand-edited books too. Unchanged files are not read; it can be cut
-    off at any time. An index that is lost is made aside, and takes its place when it is whole; one on a server is
-    filled where it is. With --agent or --project every file of that scope is read, checked and gets its rows again, and
-    the rows of others stay as they are.
+    """Bring index and MEMORY.md up to date with the files, edited books included. It reads changed files only,
+    and you can interrupt it. A lost index is built beside the old place and takes it when it is whole. With
+    --agent or --project it reads every file of that scope again.
 
     \b
     Example:
@@ -195,7 +194,8 @@ def _print_reindex(report: ReindexReport) -> None:
 def upgrade_command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Bring manifests, books and MEMORY.md to today's format, and files to their modes.
 
-    Transcripts, summaries and compactions never change, and stay readable whatever their format. Again changes nothing.
+    Transcripts, summaries and compactions never change, and stay readable whatever their format. Running it
+    again changes nothing.
 
     \b
     Example:
@@ -224,11 +224,11 @@ def _print_upgrade(report: UpgradeReport, modes: list[str], *, dry_run: bool) ->
 @options.command("resanitize")
 @click.option("--dry-run", is_flag=True, help="Show by file and rule what would be redacted; write nothing.")
 def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
-    """Redact what is committed already, under the rules of today.
+    """Redact saved files by today's rules.
 
     Artifacts in which today's rules find something are replaced in place; the manifest records the old and the new
     hash, the old text goes from the databases. Entries of books are redacted too; what a hand wrote between them stays.
-    Copies outside the workspace, git history too, are not lineage's.
+    It can't reach copies outside of the workspace, nor git history.
 
     \b
     Example:

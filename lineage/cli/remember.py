@@ -38,9 +38,9 @@ def command(
 ) -> int:
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
 
-    What you say here counts as yours. Called by an agent it counts as derived and waits: its session alone sees it
-    until that is captured, and what repeats a tool or would be global until you confirm it. An agent that names no
-    project means the one that it works in. Secrets are redacted before anything is written.
+    What you type here counts as yours. What an agent remembers is marked derived, and only its session sees it
+    until that session is captured; what repeats a tool's output or would hold everywhere waits for your review.
+    Secrets are redacted first.
 
     \b
     Example:

@@ -50,13 +50,13 @@ def command(
     """Find sessions and entries of books by any word of the query, best first, one result per session.
 
     A "phrase" has to be there, -word must not. project:NAME, path:FOLDER, agent:NAME, kind:summary, since:2026-11 or
-    since:7d, until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't found
-    stands for what begins with it, for its other forms, or for what it is mistyped for.
+    since:7d, until:, is:decision, is:task, is:open narrow it; alone they list the newest. A word that isn't
+    found matches longer words, other forms and likely typing mistakes.
 
-    Archived entries are found too, those that wait for `lineage memory review` are not. With an agent, its own books
-    and sessions are searched, and what is nobody's own: global books, projects and peers.
+    Search covers archived entries, and none that wait for `lineage memory review`. With --agent it covers that
+    agent's books and sessions, and the books of projects, people and all.
 
-    What a later session or entry amends comes behind it, and says so.
+    Superseded results come last, and say so.
 
     `--json` gives each session's title and outcome, and as `passages` up to three that answer, of at most 900
     characters, each with its file and turns; an entry is its own text. `changed_since` counts the files that it touched

@@ -42,8 +42,8 @@ def command(
 ) -> int:  # fmt: skip
     """Set up a memory on this machine: its folder, the harnesses that fill it, and their earlier sessions.
 
-    It shows what it found and asks before it changes anything; --yes takes what is proposed. Again does what is
-    missing, after an interruption too. HARNESS limits it to some; without one it takes all that are on this machine.
+    It shows what it found and asks before it changes anything; --yes accepts every proposal. Run it again to do
+    what is missing. Name HARNESSes to set up only these.
 
     \b
     Example:

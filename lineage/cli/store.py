@@ -27,9 +27,9 @@ def command() -> None:
 @click.option("--processes", type=click.IntRange(2, 64), default=16, show_default=True, help="How many race.")
 @options.as_json
 def check(where: str, processes: int, as_json: bool) -> int:
-    """Race a store, and say whether it keeps the promises that a memory rests on. URL is a bucket's, or a folder.
+    """Test whether a bucket or folder can hold a memory, with many processes that write at once.
 
-    Exit 4 where it breaks one: keep no memory there. Nothing but `.lineage/probe-…` of it is touched, and that goes.
+    Exit 4 means: keep no memory there. It touches nothing but `.lineage/probe-…`, and deletes that.
 
     \b
     Example:
@@ -58,7 +58,8 @@ def check(where: str, processes: int, as_json: bool) -> int:
 def migrate(source: str, target: str, as_json: bool) -> int:
     """Copy a memory to another place, a folder or a bucket, and verify it there. FROM stays as it is.
 
-    TO must be empty. A run that was cut off is gone on with by the same command. Every file is read back and compared;
+    TO must be empty. Run the same command again to continue after an interruption. Every file is read back and
+    compared;
     exit 4 where `verify` finds something in the new place.
 
     \b

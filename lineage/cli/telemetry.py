@@ -23,7 +23,8 @@ def command() -> None:
 @options.command("reset", command)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(root: Path, yes: bool, as_json: bool) -> int:
-    """Begin counting anew. No session, file or row of the index changes, and what was counted is not counted again.
+    """Set the counters to zero. No session, file or row of the index changes, and what was counted is not counted
+    again.
 
     What lineage needs to go on stays: what hooks told of, which files were imported, the last render, and today's calls
     of language models, which count towards the day's limit.

@@ -55,10 +55,10 @@ def _print_round_error(error: LineageError) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, without --once one a line.")
 @options.workspace
 def command(root: Path, every: float, once: bool, as_json: bool) -> int:
-    """Keep index and MEMORY.md what the files say, whoever changes these, until it is ended.
+    """Keep index and MEMORY.md up to date with the files, until you stop it.
 
-    Changes are taken in within about a second; with --every also those that the system did not tell of, and what waits
-    in the spool is finished. Where more than half of the files are gone it says so and changes nothing.
+    It sees changes within about a second, and looks at everything every --every seconds. If more than half of
+    the files are gone, it says so and changes nothing.
 
     \b
     Example:
@@ -114,7 +114,7 @@ def _format_report(report: ReindexReport) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, without --once one a line.")
 @options.workspace
 def mirror(root: Path, folder: str, every: float, once: bool, yes: bool, as_json: bool) -> int:
-    """Keep a folder, for Obsidian say, in step with the workspace, both ways, until it is ended.
+    """Keep a folder and the workspace the same, both ways, until you stop it.
 
     Sessions are copied, books brought together by entry, notes by line; a removal on either side removes on the other.
     Where both sides changed the same lines of a note, the folder's version is kept beside it as `NAME (conflict DATE)`.

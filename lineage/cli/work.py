@@ -39,10 +39,10 @@ def command(root: Path, as_json: bool) -> int:
     help="Leave sessions alone that were written to in the last MINUTES.",
 )  # fmt: skip
 def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
-    """Capture sessions that ended without a signal, grew since, or that no hook ever told of.
+    """Capture sessions that ended without a signal, grew since, or that no hook reported.
 
     It looks into the folders of every harness whose hooks name no other workspace, and reads only files that changed.
-    The worker and `lineage admin watch` sweep what hooks told of alone.
+    The worker and `lineage admin watch` look only at sessions that hooks reported.
 
     Names what other agents keep on this machine and lineage can't read.
 
