@@ -27,7 +27,7 @@ HASH_SIZE_BYTES = 32 << 20
 
 _INSERT = "insert into search (rowid, title, sentence, body, turns) values (?, ?, ?, ?, ?)"
 _DELETE_PASSAGES = (
-    f"delete from search where rowid between ?1 * {MAX_PASSAGES} and ?1 * {MAX_PASSAGES} + {MAX_PASSAGES - 1}"
+    f"delete from search where rowid between :number * {MAX_PASSAGES} and :number * {MAX_PASSAGES} + {MAX_PASSAGES - 1}"
 )
 # strftime would write the month in the machine's language
 _MONTHS = (
@@ -57,7 +57,7 @@ def insert_rows(connection: sqlite3.Connection, rows: Iterable[FtsRow]) -> None:
 
 def delete_passages(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
     """Delete the passages of artifacts, given by the numbers of their rows."""
-    connection.executemany(_DELETE_PASSAGES, ((number,) for number in numbers))
+    connection.executemany(_DELETE_PASSAGES, ({"number": number} for number in numbers))
 
 
 def delete_entries(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:

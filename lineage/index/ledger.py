@@ -6,7 +6,7 @@ sessions there are.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage.core.capture.ledger import ArtifactHead, ProjectTally, Window
@@ -43,16 +43,17 @@ FOLLOW_PARENT = """
 """
 """SQL: a private session's sub-agents are private too, also those that were captured before it."""
 
-_OF_SESSIONS = "session_token in (select value from json_each(?)) and "
+_OF_SESSIONS = "session_token in (select value from json_each(:tokens)) and "
 # What was left of a session that is captured whole by now shows nowhere.
 _HIDE_SUPERSEDED = f"""
     update artifacts set visible = 0 where {_OF_SESSIONS} partial = 1 and session_token in
     (select session_token from artifacts where {_OF_SESSIONS} source_kind = 'transcript' and partial = 0) returning id
 """
 _OF_FAMILIES = (
-    "(session_token in (select value from json_each(?1)) or parent_token in (select value from json_each(?1)))"
+    "(session_token in (select value from json_each(:tokens))"
+    " or parent_token in (select value from json_each(:tokens)))"
 )
-_DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(?))"
+_DELETE_ENTRIES = "delete from entries where session_token in (select value from json_each(:tokens))"
 # Of one capture the summary goes first: min() also decides which row the other columns come from.
 _CAPTURES = f"""
     insert into entries select stem, agent_id, session_token, membership_ts, iif(private, '', coalesce(project, '')), 0
@@ -91,10 +92,10 @@ NOTED_PLACES = """
     order by 1 desc, 2 limit :limit
 """
 """Selects the days of a session's captures and their projects, also of captures that others replaced."""
-_WHOLE_DAYS = "select day, project, count from days where agent_id = ?1 and day > ?2 and day < ?3"
+_WHOLE_DAYS = "select day, project, count from days where agent_id = :agent and day > :first and day < :last"
 _PARTIAL_DAYS = """
     select substr(membership_ts, 1, 10), project, count(*) from entries
-    where agent_id = ?1 and membership_ts between ?2 and ?3 group by 1, 2
+    where agent_id = :agent and membership_ts between :first and :last group by 1, 2
 """
 _DATE_LENGTH = 10
 _END_OF_DAY = "T99"  # sorts after every time of a day
@@ -105,22 +106,22 @@ def sync_sessions(connection: sqlite3.Connection, tokens: Iterable[str]) -> None
 
     Sub-agents have none, and take their parent's privacy.
     """
-    values = json.dumps(list(tokens))
-    if values != "[]":
-        _hide_superseded(connection, _HIDE_SUPERSEDED.replace("(?)", "(?1)"), values)
+    values = {"tokens": json.dumps(list(tokens))}
+    if values["tokens"] != "[]":
+        _hide_superseded(connection, _HIDE_SUPERSEDED, values)
         follow_parent = FOLLOW_PARENT.format(of_sessions=_OF_FAMILIES)
         for statement in (follow_parent, _DELETE_ENTRIES, _CAPTURES, _COMPACTIONS):
-            connection.execute(statement, (values,))
+            connection.execute(statement, values)
 
 
-def _hide_superseded(connection: sqlite3.Connection, statement: str, *values: str) -> None:
+def _hide_superseded(connection: sqlite3.Connection, statement: str, values: Mapping[str, str]) -> None:
     hidden = connection.execute(statement, values).fetchall()
     fts_rows.delete_passages(connection, (number for (number,) in hidden))
 
 
 def sync_all_sessions(connection: sqlite3.Connection) -> None:
     """Write the entries of all sessions into an empty table."""
-    _hide_superseded(connection, _HIDE_SUPERSEDED.replace(_OF_SESSIONS, ""))
+    _hide_superseded(connection, _HIDE_SUPERSEDED.replace(_OF_SESSIONS, ""), {})
     while connection.execute(FOLLOW_PARENT.format(of_sessions="parent_token is not null")).rowcount:
         pass  # a sub-agent may have started others
     for statement in (_CAPTURES, _COMPACTIONS):
@@ -137,10 +138,15 @@ def read_heads(connection: sqlite3.Connection, agent_id: str, window: Window) ->
 def load_tallies(connection: sqlite3.Connection, agent_id: str, window: Window) -> list[ProjectTally]:
     """Return the number of entries in the window by day and project."""
     first, last = window.since[:_DATE_LENGTH], window.until[:_DATE_LENGTH]
-    rows = [
-        *connection.execute(_WHOLE_DAYS, (agent_id, first, last)),
+    spans = (
+        (_WHOLE_DAYS, first, last),
         # the window cuts its first and last day
-        *connection.execute(_PARTIAL_DAYS, (agent_id, window.since, first + _END_OF_DAY)),
-        *connection.execute(_PARTIAL_DAYS, (agent_id, last, window.until)),
+        (_PARTIAL_DAYS, window.since, first + _END_OF_DAY),
+        (_PARTIAL_DAYS, last, window.until),
+    )
+    rows = [
+        row
+        for statement, since, until in spans
+        for row in connection.execute(statement, {"agent": agent_id, "first": since, "last": until})
     ]
     return sorted(ProjectTally(*row) for row in rows)

@@ -72,7 +72,9 @@ class SqliteIndex(Index):
 
     def update_stamps(self, stamps: Iterable[tuple[str, str]]) -> None:
         with self._transaction() as connection:
-            connection.executemany("update artifacts set stamp = ?2 where source_path = ?1", stamps)
+            connection.executemany(
+                "update artifacts set stamp = ? where source_path = ?", [(stamp, path) for path, stamp in stamps]
+            )
 
     def assign_project(self, path: str, old_key: str, key: str) -> None:
         with self._transaction() as connection:
@@ -83,9 +85,10 @@ class SqliteIndex(Index):
             )
 
     def add_folder(self, token: str, folder: str) -> None:
-        sql = "update artifacts set folders = folders || ?2 where session_token = ?1 and instr(folders, ?2) = 0"
+        sql = "update artifacts set folders = folders || :folder where session_token = :token"
+        sql += " and instr(folders, :folder) = 0"
         with self._transaction() as connection:
-            connection.execute(sql, (token, folder))
+            connection.execute(sql, {"token": token, "folder": folder})
 
     def delete_paths(self, paths: Iterable[str]) -> None:
         with self._transaction() as connection:
