@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.core.base.naming import parse_path
+from lineage.core.base.naming import derive_session_token, parse_path
 from lineage.core.format import clipping, documents, tool_overlap, transcript
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, assign_ids
 from lineage.extraction import features
 from lineage.extraction.candidates import extract_candidates
+from lineage.pipeline.capture.linking import link_session
 from tests.support.work_counts import WorkCounts, count_work, list_imported_modules
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
@@ -85,6 +86,39 @@ def captured(root: Path, sessions: int) -> WorkCounts:
     return count_work(root, *END, "second", "--transcript", TALK)
 
 
+def linked(root: Path, sessions: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """The rows that the index gives, and the files that are read, while the last of so many sessions is linked."""
+    rows = reads = 0
+    with open_test_workspace(root) as ws:
+        for number in range(sessions):
+            at = f"2026-11-10T{number // 60 + 1:02}:{number % 60:02}:00Z"
+            edit = {"file_path": "/home/ada/demo/reader.py", "old_string": "a", "new_string": f"b{number}"}
+            turns = [
+                {"role": "user", "text": f"please mend reader {number}"},
+                {"role": "assistant", "text": "", "name": "Edit", "input": edit},
+                {"role": "assistant", "text": "It is mended."},
+            ]
+            end_session(ws, f"s-{number}", transcript=turns, project="/home/ada/demo", captured_at=at)
+        select, read = type(ws.index)._select, type(ws.documents.store).read
+
+        def count_rows(index: Any, sql: str, **values: object) -> Any:
+            nonlocal rows
+            for row in select(index, sql, **values):
+                rows += 1
+                yield row
+
+        def count_reads(store: Any, *arguments: Any) -> Any:
+            nonlocal reads
+            reads += 1
+            return read(store, *arguments)
+
+        with monkeypatch.context() as counting:
+            counting.setattr(type(ws.index), "_select", count_rows)
+            counting.setattr(type(ws.documents.store), "read", count_reads)
+            link_session(ws, derive_session_token("default", f"s-{sessions - 1}"))
+    return rows, reads
+
+
 CHANGING = re.compile(
     r"[0-9a-f]{16}$|\d{4}-\d\d-\d\dT[\d-]+\.\d+Z|(?<=swap-)\d+"
     r"|[0-9a-f]{16}(-\d+-[0-9a-f]{16}){2}(?=:)"  # a file that trades places names the contents of both
@@ -109,6 +143,13 @@ def test_a_capture_does_not_grow_with_the_folder(tmp_path: Path) -> None:
     read = [sum(n for path, n in work.bytes_read.items() if not CLIPPED.search(path)) for work in (few, many)]
     assert abs(read[1] - read[0]) <= 20  # digits of the lease's generation
     assert sum(n for path, n in many.bytes_read.items() if CLIPPED.search(path) and "MEMORY" not in path) < 200_000
+
+
+def test_linking_sessions_that_share_a_file_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import links each session once it has captured all: what one costs, three hundred cost three hundred times."""
+    few = linked(tmp_path / "few", 60, monkeypatch)
+    assert linked(tmp_path / "many", 240, monkeypatch) == few
+    assert few[0] > 50  # the sessions before it were looked at
 
 
 def test_what_a_capture_does(tmp_path: Path) -> None:
