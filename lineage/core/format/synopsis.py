@@ -32,6 +32,7 @@ _MAX_REPLIES = 40
 _MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
 _MUCH_WORK = 20  # turns between a request and the message that ends the work on it
 _SHORT_WORDS, _LONG_WORDS, _FEW_WORDS = 6, 24, 6  # of a sentence, the last of its content
+_BACKWARD_WORDS = 5  # of content, of a sentence that says little without the one before
 WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -136,6 +137,7 @@ _CAUSE = re.compile(
     r"no longer|now)\b",
     re.IGNORECASE,
 )
+_BACKWARD = re.compile(r"\b(?:it|its|that|them|there|these|this|those|why)\b", re.IGNORECASE)  # what stands before
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|been) (?:now )?\w+(?:ed|en|nt|lt|ut)\b", re.IGNORECASE)
 
 
@@ -246,7 +248,7 @@ def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Seq
 def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]) -> Iterator[Said]:
     place = 0
     for number, whole in requests:
-        depth, text = 0, _CONSOLE.sub("", _QUOTED.sub("", whole))
+        depth, text, before = 0, _CONSOLE.sub("", _QUOTED.sub("", whole)), ""
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
         for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
             for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
@@ -265,7 +267,10 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
                     "printed": _PRINTED.match(line),
                 }
                 depth += 1
-                yield _weigh(number, line, words, features, weights)
+                needs_more = len(words) <= _BACKWARD_WORDS and _BACKWARD.search(line)
+                told = f"{before} {line}" if needs_more and before.endswith((".", "!", "?")) else line
+                yield _weigh(number, told if len(told) <= MAX_CHARS else line, words, features, weights)
+                before = line
         place += depth > 0
 
 

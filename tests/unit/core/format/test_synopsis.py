@@ -43,6 +43,7 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         ("it's *really* slow, ~~not~~ **since 2.0**: a * b", "it's really slow, not since 2.0: a * b"),
         ("- [ ] drop the old flag\n- [ ] and its test", "drop the old flag and its test"),
         ("fix\u202e this\x07 parser\nnow", "fix this parser now"),
+        ("It drops rows. Please find out why and fix it.", "It drops rows. Please find out why and fix it."),
         ("<system-reminder>read the rules</system-reminder>\nadd a test for it", "add a test for it"),
         (f"make this pass:\n\n```\n{LOG}\n```", "make this pass:"),
         (f"{LOG}\n\nwhy does this fail on Windows?", "why does this fail on Windows?"),
