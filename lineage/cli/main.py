@@ -93,8 +93,8 @@ def cli(ctx: click.Context, workspace: str | None, no_pager: bool) -> None:
 
     \b
     Example:
-      lineage init ~/memory
-      lineage hooks install
+      lineage setup --yes
+      lineage list
       lineage search "why did the parser drop the last line"
     """
     ctx.obj = {"workspace": workspace, "pager": not no_pager}
