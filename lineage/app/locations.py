@@ -6,6 +6,8 @@ that knows the difference. Files of this machine only lie below `.lineage/` of t
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ PARENT_VARIABLES = tuple(name for spec in HARNESSES.values() for name in spec.in
 _MARKS = (STATE_FOLDER, SETTINGS_FILE, "memory", "books", "MEMORY.md", "AGENT_MEMORY.md")
 _VARIABLES = ("LINEAGE_WORKSPACE", "SIGNET_WORKSPACE")
 _DEFAULT_ROOT = "~/.agents"
+_MAX_SIBLINGS = 10_000
 _OTHERS_WRITE = 0o002
 _OTHERS_SEE = 0o077
 
@@ -96,10 +99,40 @@ def is_workspace(root: Path, store: "LocalStore | BucketStore") -> bool:
 def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
     """Raise WorkspaceError for a missing workspace."""
     if not is_workspace(root, store):
-        name = format_location(root)
+        name, near = format_location(root), find_nearest_workspace(root)
+        hint = f"run `lineage init {name}`, or name another with `--workspace`"
         raise WorkspaceError(
-            f"no workspace at {name}", hint=f"run `lineage init {name}`, or name another with `--workspace`"
+            f"no workspace at {name}", hint=f"did you mean `lineage -w {near}`? Else {hint}" if near else hint
         )
+
+
+def find_nearest_workspace(root: Path) -> Path | None:
+    """Return the workspace that a wrong folder most likely means, None for a bucket's folder or without one.
+
+    In this order: the workspace in this vault, one that the folder lies in, one beside it with a name like it, then
+    those that this machine uses.
+    """
+    if is_bucket(root):
+        return None
+    machine = load_machine_settings(os.environ).workspace or ""
+    known = [Path(name) for name in (machine, "~/lineage", _DEFAULT_ROOT) if name and not is_address(name)]
+    inside = [root / "lineage", *root.parents]
+    candidates = (*inside, *_list_namesakes(root), *(expand_home(str(place)).absolute() for place in known))
+    # a folder `memory` or `books` of anybody's is no proposal; where there is no right to look, nothing is found
+    return next((place for place in candidates if place != root and any(map(os.path.lexists, _own_marks(place)))), None)
+
+
+def _own_marks(root: Path) -> tuple[Path, ...]:
+    return root / STATE_FOLDER, root / SETTINGS_FILE
+
+
+def _list_namesakes(root: Path) -> list[Path]:
+    """Return the folders beside one whose names are like its, the most alike first."""
+    try:
+        names = [entry.name for entry in islice(os.scandir(root.parent), _MAX_SIBLINGS)]
+    except OSError:  # there is nothing to look into, or no right to
+        return []
+    return [root.parent / name for name in get_close_matches(root.name, sorted(names))]
 
 
 def open_store(root: Path) -> "LocalStore | BucketStore":

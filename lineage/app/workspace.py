@@ -23,7 +23,7 @@ from lineage.core.books.book_edits import find_cap
 from lineage.core.sanitizer import Ruleset
 from lineage.database.sqlite import delete_database
 from lineage.documents import Documents
-from lineage.errors import DatabaseDamaged, DiskFull, LineageError
+from lineage.errors import DatabaseDamaged, DiskFull, LineageError, WorkspaceError
 from lineage.store import Store
 from lineage.store.memory import MemoryStore
 from lineage.store.overlay import OverlayStore
@@ -64,6 +64,12 @@ def run_in_workspace(
         except DiskFull:
             if not (is_reading or frees_space):
                 raise
+        except WorkspaceError as error:
+            if is_reading or locations.is_writable(root):
+                raise
+            place = locations.format_location(root)
+            hint = f"run `ls -ld {place}` to see its owner and mode, or name another: `lineage -w DIR …`"
+            raise WorkspaceError(f"{place} can't be written: {error.message}", hint=hint) from error
     if not is_reading:
         delete_database(root / locations.STATE_FOLDER / INDEX_FILE)
     with _copy_databases(root) as state:

@@ -68,7 +68,7 @@ def print_bundle(output: Path, result: BundleExport, *, as_json: bool) -> int:
     return 0
 
 
-@options.command("import", command)
+@options.command("import", command, writes=True)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--restore", is_flag=True, help="Keep the session's ids: it is brought back, not copied.")
 @click.option("--trust", is_flag=True, help="The bundle is your own: its global entries need not be confirmed.")

@@ -51,7 +51,7 @@ def _payload_options(function: Function) -> Function:
     return function
 
 
-@options.command("session-end")
+@options.command("session-end", writes=True)
 @_payload_options
 def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:
     """Capture a session that ended: transcript, summary, manifest, MEMORY.md, index.
@@ -66,7 +66,7 @@ def session_end(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> 
     return _run_capture_command(SESSION_END, root, payload, from_stdin=from_stdin, as_json=as_json)
 
 
-@options.command("compaction")
+@options.command("compaction", writes=True)
 @_payload_options
 @click.option("--trigger", help="What started it: auto or manual.")
 def compaction(root: Path, from_stdin: bool, as_json: bool, **payload: Any) -> int:

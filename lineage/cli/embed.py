@@ -17,7 +17,7 @@ from lineage.pipeline.search.search import require_semantic
 from lineage.workspace.workspace import Workspace
 
 
-@options.command("embed")
+@options.command("embed", writes=True)
 @click.option("--yes", is_flag=True, help="Send passages to an endpoint without asking.")
 def command(root: Path, yes: bool, as_json: bool) -> int:
     """Make a vector for every passage that has none yet, for search by meaning. Cut it off whenever you like.

@@ -19,7 +19,7 @@ from lineage.workspace.lookup import describe_unshown
 _NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
 
 
-@options.command("import")
+@options.command("import", writes=True)
 @click.argument("harness", metavar="HARNESS")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--dry-run", is_flag=True, help="Count what would come; write nothing. Takes as long as the import.")

@@ -52,7 +52,7 @@ def verify_command(root: Path, as_json: bool) -> int:
     return FindingsReported.exit_code if findings else 0
 
 
-@options.command("recover")
+@options.command("recover", writes=True)
 def recover_command(root: Path, as_json: bool) -> int:
     """Finish what a crash left unfinished. Running it again changes nothing.
 
@@ -85,7 +85,7 @@ def recover_command(root: Path, as_json: bool) -> int:
     return 0
 
 
-@options.command("render")
+@options.command("render", writes=True)
 def render_command(root: Path, as_json: bool) -> int:
     """Write MEMORY.md of every agent again; a file that would stay the same is not touched.
 
@@ -114,7 +114,7 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
     return publish_all(ws)
 
 
-@options.command("reindex")
+@options.command("reindex", writes=True)
 @click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
 @click.option(
     "--jobs", type=click.IntRange(1, 32), metavar="N",
@@ -189,7 +189,7 @@ def _print_reindex(report: ReindexReport) -> None:
         print_text("`lineage verify` names the command that mends each")
 
 
-@options.command("upgrade")
+@options.command("upgrade", writes=True)
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
 def upgrade_command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Bring manifests, books and MEMORY.md to today's format, and files to their modes.
@@ -221,7 +221,7 @@ def _print_upgrade(report: UpgradeReport, modes: list[str], *, dry_run: bool) ->
     print_text(f"format {report.format}: {pluralize(report.unchanged, 'other file')} had it already")
 
 
-@options.command("resanitize")
+@options.command("resanitize", writes=True)
 @click.option("--dry-run", is_flag=True, help="Show by file and rule what would be redacted; write nothing.")
 def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Redact saved files by today's rules.
@@ -261,7 +261,7 @@ def _print_resanitize(result: ResanitizeResult) -> None:
         )
 
 
-@options.command("archive")
+@options.command("archive", writes=True)
 @click.option("--before", metavar="DATE", required=True, help="A UTC day; what ended before it begins is archived.")
 @click.option("--dry-run", is_flag=True, help="Show what would be archived, and change nothing.")
 def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
@@ -291,7 +291,7 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
     return 0
 
 
-@options.command("remove")
+@options.command("remove", writes=True)
 @click.argument("session", shell_complete=complete_session)
 @click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")

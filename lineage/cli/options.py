@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
-from lineage.app.locations import resolve_workspace_root
+from lineage.app.locations import format_location, resolve_workspace_root
+from lineage.cli.output import is_terminal, print_text
 from lineage.errors import InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,16 +63,29 @@ def workspace(function: Function) -> Function:
     )(function)  # fmt: skip
 
 
-def command(name: str, parent: Any = click) -> Callable[[Callable[..., Any]], click.Command]:
+def command(name: str, parent: Any = click, *, writes: bool = False) -> Callable[[Callable[..., Any]], click.Command]:
     """Return the decorator of a command, of a group's one with `parent`: its last options are `--json`, passed as
-    `as_json`, and `--workspace`.
+    `as_json`, and `--workspace`. One that `writes` names the workspace at a terminal when it has written.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made: click.Command = parent.command(name)(function)
+        made: click.Command = parent.command(name)(_name_workspace(function) if writes else function)
         return workspace(as_json(made))  # behind its own: click appends what a finished command is given
 
     return decorate
+
+
+def _name_workspace(function: Function) -> Function:
+    """Let a command end with the workspace that it wrote to, where a person reads it and something was written."""
+
+    @wraps(function)
+    def run(*arguments: Any, **values: Any) -> Any:
+        result = function(*arguments, **values)
+        if is_terminal() and not (values["as_json"] or values.get("dry_run")):
+            print_text(f"workspace: {format_location(values['root'])}")
+        return result
+
+    return cast("Function", run)
 
 
 def confirm(question: str, *, yes: bool, what: str, hint: str) -> None:

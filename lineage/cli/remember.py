@@ -16,7 +16,7 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 
 
-@options.command("remember")
+@options.command("remember", writes=True)
 @click.argument("text", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--scope", metavar="SCOPE", help="global, project/NAME, agent/ID, peer/ID or session/TOKEN.")
 @click.option(
@@ -54,7 +54,7 @@ def command(
     return _remember(root, memo, as_json=as_json)
 
 
-@options.command("add")
+@options.command("add", writes=True)
 @click.argument("scope")
 @click.argument("kind")
 @click.argument("text")

@@ -77,7 +77,7 @@ def _describe_nothing(project: str | None, path: str | None, agent: str, everyth
     if not everything:
         return "no sessions yet; `lineage session-end --help` says how they come in"
     asked = [f"in the project {project}"] * bool(project) + [f"in {path}"] * bool(path)
-    asked += [f"of the agent {agent}"] * (agent != "all")
+    asked += [f"of the agent {agent}"] * (agent not in ("all", "default") or not asked)
     return f"no session {' '.join(asked)}; `lineage list --agent all` lists the {everything} of the workspace"
 
 

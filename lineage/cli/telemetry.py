@@ -20,7 +20,7 @@ def command() -> None:
     """
 
 
-@options.command("reset", command)
+@options.command("reset", command, writes=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(root: Path, yes: bool, as_json: bool) -> int:
     """Set the counters to zero. No session, file or row of the index changes, and what was counted is not counted

@@ -17,7 +17,7 @@ from lineage.pipeline.ingest.worker import DrainResult
 from lineage.workspace.lookup import describe_unshown
 
 
-@options.command("work")
+@options.command("work", writes=True)
 def command(root: Path, as_json: bool) -> int:
     """Capture what hooks have signalled, and end. A hook starts it by itself; one runs at a time.
 
@@ -33,7 +33,7 @@ def command(root: Path, as_json: bool) -> int:
     return print_result(value, lambda: _print_rounds(rounds), as_json=as_json)
 
 
-@options.command("sweep")
+@options.command("sweep", writes=True)
 @click.option(
     "--idle", "idle_minutes", type=click.IntRange(0), default=10, show_default=True, metavar="MINUTES",
     help="Leave sessions alone that were written to in the last MINUTES.",

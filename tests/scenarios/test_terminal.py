@@ -116,6 +116,14 @@ def test_times_are_those_of_the_machine_s_zone(root: Path) -> None:
     assert (find_minutes("Asia/Tokyo") - find_minutes("UTC")) % (24 * 60) == 9 * 60
 
 
+def test_what_writes_names_the_workspace_once_it_has_written(root: Path) -> None:
+    for words in (["remember", "Named at the end."], ["reindex"], ["admin", "render"], ["work"]):
+        assert run_on_terminal(root, *words, columns=200).lines[-1] == f"workspace: {root}"
+    for words in (["memory", "relearn", "--dry-run"], ["list"], ["reindex", "--json"]):
+        assert f"workspace: {root}" not in run_on_terminal(root, *words, columns=200).text
+    assert "workspace:" not in run_process(root, "reindex").out
+
+
 def test_colours_obey_the_environment(root: Path) -> None:
     def count_colours(seen: Seen) -> int:
         return len(re.findall(rb"\x1b\[[0-9;]*3[0-7]m", seen.data))

@@ -130,7 +130,7 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     return 0
 
 
-@options.command("edit")
+@options.command("edit", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.argument("text", required=False)
 def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
@@ -164,7 +164,7 @@ def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     return place
 
 
-@options.command("done")
+@options.command("done", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Open it again.")
 def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
@@ -179,7 +179,7 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     return print_change(place, "open again" if undo else "done", as_json=as_json)
 
 
-@options.command("pin")
+@options.command("pin", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
 @click.option("--global", "is_global", is_flag=True, help="Copy it to what holds everywhere; it stays where it is.")
@@ -211,7 +211,7 @@ def _ask_kind(*, as_json: bool) -> str:
     return str(click.prompt("What is it, globally?", type=click.Choice(_GLOBAL_KINDS), default=_GLOBAL_KINDS[0]))
 
 
-@options.command("move")
+@options.command("move", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope")
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
@@ -227,7 +227,7 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     return print_change(place, "moved", as_json=as_json)
 
 
-@options.command("confirm")
+@options.command("confirm", writes=True)
 @click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
@@ -292,7 +292,7 @@ def _print_explanation(found: Explanation) -> None:
         print_text(f"    {feature.weight:+.2f}  {feature.name}{words}")
 
 
-@options.command("migrate")
+@options.command("migrate", writes=True)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--agent", "agent_id", metavar="ID", help="Whose notes they are; else the agent that their place names.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file; write nothing.")
@@ -337,7 +337,7 @@ def _print_migrated(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
         print_text("nothing was written")
 
 
-@options.command("relearn")
+@options.command("relearn", writes=True)
 @click.option("--dry-run", is_flag=True, help="Say what would go and what would come; write nothing.")
 def relearn(root: Path, dry_run: bool, as_json: bool) -> int:
     """Learn again from all captured sessions, with today's rules.

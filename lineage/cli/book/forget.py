@@ -13,7 +13,7 @@ from lineage.pipeline.memory import books
 from lineage.pipeline.memory.restore import restore_entry
 
 
-@options.command("forget")
+@options.command("forget", writes=True)
 @click.argument("entry_id", metavar="ID")
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
     """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
@@ -29,7 +29,7 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
     return 0
 
 
-@options.command("restore")
+@options.command("restore", writes=True)
 @click.argument("entry_id", metavar="ID")
 def restore(root: Path, entry_id: str, as_json: bool) -> int:
     """Let a forgotten entry come back: delete the line that keeps it away.
