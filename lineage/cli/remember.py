@@ -92,8 +92,7 @@ def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     elif is_taken:
         _print_result(result)
     else:
-        reason = f": {result.reason}" if result.reason != result.status else ""
-        print_error(f"{result.status}{reason}; nothing was written", result.hint or "")
+        print_error(f"not remembered: {result.reason or result.status}", result.hint or "")
     return 0 if is_taken else 1
 
 

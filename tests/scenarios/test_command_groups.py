@@ -64,6 +64,18 @@ def test_a_shell_completes_commands_and_sessions(lineage: LineageCommand) -> Non
     assert complete(f"lineage -w {lineage.root}/missing show 5f").strip() == ""
 
 
+@pytest.mark.slow
+def test_bash_completes_after_the_handbook_s_line(lineage: LineageCommand) -> None:
+    page = Path(__file__).parents[2] / "workspace_template/handbook/Find.md"
+    (line,) = (one.partition("    a line")[0] for one in page.read_text("utf-8").splitlines() if "bash_source" in one)
+    ask = 'COMP_WORDS=(lineage sear) COMP_CWORD=1; _lineage_completion lineage; echo "${COMPREPLY[@]}"'
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"{line}\n{ask}"], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("search\n", "")
+
+
 @pytest.mark.parametrize(
     ("remedy", "lines"),
     [("lineage admin sweep", ["lineage admin sweep"]), ("`lineage reindex`, or rm FILE", ["lineage reindex"]),
