@@ -23,7 +23,7 @@ import pytest
 from lineage.app.locations import format_location, is_bucket, open_store, resolve_workspace_root
 from lineage.cli import hook_entry as bell
 from lineage.cli.main import run
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, format_extra_hint
 from lineage.store import objects
 from tests.support import engines
 from tests.support.commands import SAMPLE, SAMPLE_ID, CommandResult
@@ -416,4 +416,4 @@ def test_without_the_extra_a_bucket_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "lineage.store.objects", None)
     assert run(["--workspace", "s3://bucket", "status"]) == 1
-    assert "lineage-memory[bucket]" in capsys.readouterr().err
+    assert format_extra_hint("bucket") in capsys.readouterr().err

@@ -18,7 +18,7 @@ import pytest
 
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.database.postgres import Postgres
-from lineage.errors import ExtraMissing, InvalidInput
+from lineage.errors import ExtraMissing, InvalidInput, format_extra_hint
 from lineage.index import Hit, vector_search
 from lineage.index.postgres.pgvector import PgVectors
 from lineage.pipeline.maintenance.reindex import reindex
@@ -434,8 +434,8 @@ def test_a_mode_that_is_asked_for_says_what_it_lacks(
     monkeypatch.setattr("lineage.index.vectorfile.find_spec", lambda _: None)
     with pytest.raises(ExtraMissing) as caught:
         search(ws, "boat", "default", 5, mode=SEMANTIC)
-    assert "lineage-memory[semantic]" in caught.value.hint
-    assert "lineage-memory[semantic]" in search(ws, "boat", "default", 5).notes[0]
+    assert caught.value.hint == format_extra_hint("semantic")
+    assert format_extra_hint("semantic") in search(ws, "boat", "default", 5).notes[0]
     assert embed_pending(ws).failed == "not installed"
 
 
