@@ -4,11 +4,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from urllib.parse import unquote
 
 NAME = "lineage-memory"
 _FOLDER = "lineage_memory-"  # the folder of its metadata begins with this, the version follows
-_PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,")
 _SCHEME = "file://"
 
 
@@ -34,17 +34,17 @@ def format_install_command(
     """
     metadata = _find_metadata(folders)
     origin = _read_origin(metadata)
-    own = _quote(_format_requirement(origin, extra))
-    wanted = _quote(package) if package else own
+    own = quote(_format_requirement(origin, extra))
+    wanted = quote(package) if package else own
     if os.path.exists(os.path.join(prefix, "uv-receipt.toml")):
         return f"uv tool install --with {wanted} {own}" if package else f"uv tool install {own}"
     if os.path.exists(os.path.join(prefix, "pipx_metadata.json")):
         return f"pipx inject --force {NAME} {wanted}"
     if _is_editable(origin) and not package:
-        wanted = f"--editable {_quote(f'{_read_path(origin)}[{extra}]')}"
+        wanted = f"--editable {quote(f'{_read_path(origin)}[{extra}]')}"
     if _read(metadata, "INSTALLER").strip() == "uv":  # its environments have no pip
-        return f"uv pip install --python {_quote(python)} {wanted}"
-    return f"{_quote(python)} -m pip install {wanted}"
+        return f"uv pip install --python {quote(python)} {wanted}"
+    return f"{quote(python)} -m pip install {wanted}"
 
 
 def _find_metadata(folders: Sequence[str]) -> str:
@@ -92,7 +92,3 @@ def _is_editable(origin: Mapping[str, object]) -> bool:
 
 def _read_path(origin: Mapping[str, object]) -> str:
     return unquote(str(origin.get("url", "")).removeprefix(_SCHEME))
-
-
-def _quote(text: str) -> str:
-    return text if text and set(text) <= _PLAIN else "'" + text.replace("'", "'\\''") + "'"

@@ -52,8 +52,7 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     """Add lineage's hooks, MCP server and skill to each HARNESS, or to every one that is on this machine.
 
     Running it again changes nothing. The hooks name this workspace and agent; installing with others, or without a
-    part, replaces
-    what is there. An MCP server of lineage's that you registered yourself stays as it is.
+    part, replaces what is there. An MCP server of lineage's that you registered yourself stays as it is.
 
     \b
     Example:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage.app.changed_files import ChangedFiles
+from lineage.cli.book.print_entry import SHORT_ENTRY_ID
 from lineage.cli.listed_sessions import ListedSessions, describe_rest
 from lineage.cli.output import strip_controls
 from lineage.cli.screen import (
@@ -30,8 +31,6 @@ _HARNESS_WIDTH = 100
 """A terminal of at least so many columns has room for the harness."""
 _MAX_PROJECT = 18
 _FIRST_HEADING = re.compile(r"^# .*\n+", re.MULTILINE)
-SHORT_ENTRY_ID = 8
-"""An entry's id is 16 letters of a hash: the first eight tell it from all others of a workspace."""
 
 
 def print_listed(listed: ListedSessions) -> None:

@@ -209,6 +209,8 @@ def test_a_workspace_that_is_not_writable_is_an_error() -> None:
         pytest.skip("the interpreter cannot be read by another user here")
     assert done.returncode == 1, done.stderr
     assert says(done.stderr, os.strerror(errno.EACCES))
+    assert f"{root} can't be written" in done.stderr
+    assert f"`ls -ld {root}`" in done.stderr
     assert list(root.iterdir()) == [root / "lineage.toml"]
     shutil.rmtree(root.parent)
 

@@ -1,7 +1,6 @@
 """Messages that say what happened and what to type.
 
-Fails without `find_nearest_workspace`, without the count of the whole workspace in `_describe_nothing`, and without
-the `except WorkspaceError` of `run_in_workspace`.
+Fails without `find_nearest_workspace` and without the count of the whole workspace in `_describe_nothing`.
 """
 
 from pathlib import Path

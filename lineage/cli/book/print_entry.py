@@ -4,6 +4,9 @@ from lineage.cli.output import format_when, is_terminal, print_text
 from lineage.core.books.sightings import count_sightings
 from lineage.pipeline.memory import books
 
+SHORT_ENTRY_ID = 8
+"""An entry's id is 16 letters of a hash: the first eight tell it from all others of a workspace."""
+
 
 def print_entry(place: books.EntryLocation) -> None:
     """Print an entry: a head line, then its text, indented."""
@@ -11,7 +14,7 @@ def print_entry(place: books.EntryLocation) -> None:
     tags = "".join(f" #{tag}" for tag in entry.tags)
     count = count_sightings(entry)["seen"]
     seen = f"  seen {count}" if count > 1 else ""
-    name, at = (entry.id[:8], format_when(entry.at)) if is_terminal() else (entry.id, entry.at[:10])
+    name, at = (entry.id[:SHORT_ENTRY_ID], format_when(entry.at)) if is_terminal() else (entry.id, entry.at[:10])
     print_text(f"{name}  {at or 'by hand   '}  {entry.trust}  {place.state}{tags}{seen}")
     if entry.about:
         print_text(f"    about {', '.join(subject.partition(':')[2] for subject in entry.about)}")
