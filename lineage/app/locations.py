@@ -109,15 +109,15 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
 def find_nearest_workspace(root: Path) -> Path | None:
     """Return the workspace that a wrong folder most likely means, None for a bucket's folder or without one.
 
-    In this order: the workspace in this vault, one that the folder lies in, one beside it with a name like it, then
+    In this order: the workspace in this vault, one beside it with a name like it, one that the folder lies in, then
     those that this machine uses.
     """
     if is_bucket(root):
         return None
     machine = load_machine_settings(os.environ).workspace or ""
     known = [Path(name) for name in (machine, "~/lineage", _DEFAULT_ROOT) if name and not is_address(name)]
-    inside = [root / "lineage", *root.parents]
-    candidates = (*inside, *_list_namesakes(root), *(expand_home(str(place)).absolute() for place in known))
+    near = (root / "lineage", *_list_namesakes(root), *root.parents)
+    candidates = (*near, *(expand_home(str(place)).absolute() for place in known))
     # a folder `memory` or `books` of anybody's is no proposal; where there is no right to look, nothing is found
     return next((place for place in candidates if place != root and any(map(os.path.lexists, _own_marks(place)))), None)
 

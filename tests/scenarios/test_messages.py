@@ -21,10 +21,12 @@ def make(root: Path) -> Path:
 def test_a_wrong_workspace_is_answered_with_the_nearest(lineage: LineageCommand, tmp_path: Path) -> None:
     real = make(tmp_path / "memory-of-ada")
     vault = make(tmp_path / "Vault" / "lineage")
+    beside = make(real / "notes")
     for typed, meant in (
         (tmp_path / "memory-of-adda", real),
         (real / "projects" / "x", real),
         (vault.parent, vault),
+        (beside.parent / "noets", beside),  # a typing mistake within another workspace
     ):
         done = lineage("-w", str(typed), "list")
         assert done.code == 1
