@@ -34,6 +34,7 @@ READ_SECONDS = 1.0  # some harnesses never close stdin, all wait for the hook, a
 _CHUNK = 1 << 16
 _DEFAULT_ROOT = "~/.agents"
 _OPTIONS = {"--workspace": "--workspace", "-w": "--workspace", "--agent": "--agent"}
+_PLUGIN = "--plugin"
 
 
 def run(arguments: "Sequence[str]") -> int:
@@ -46,6 +47,8 @@ def run(arguments: "Sequence[str]") -> int:
         root = _resolve_root(options.get("--workspace"))
         if len(words) != 1:
             raise ValueError(f"one harness is to be named, there are {len(words)} words")
+        if _PLUGIN in options and _is_installed(words[0]):
+            return 0
         is_asked = hook_protocol.NO_RECALL not in options
         enqueue(root, words[0], options.get("--agent") or "default", _read_payload(), is_asked=is_asked)
     except Exception as error:  # noqa: BLE001  (a failing hook must not fail its harness)
@@ -98,7 +101,7 @@ def _is_context_gone(kind: str, payload: "dict[str, Any]") -> bool:
 def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, str]]":
     """Return the words and the options of a command line; an unknown option counts as a word.
 
-    `--no-…` names a part that `lineage hooks install` left out.
+    `--no-…` names a part that `lineage hooks install` left out, `--plugin` says that a plug-in calls.
     """
     words, options = [], {}
     rest = list(arguments)
@@ -106,7 +109,7 @@ def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, 
         name, is_joined, value = rest.pop(0).partition("=")
         if name in _OPTIONS and (is_joined or rest):
             options[_OPTIONS[name]] = value if is_joined else rest.pop(0)
-        elif name.startswith("--no-"):
+        elif name == _PLUGIN or name.startswith("--no-"):
             options[name] = value
         else:
             words.append(name)
@@ -114,8 +117,44 @@ def _parse_arguments(arguments: "Sequence[str]") -> "tuple[list[str], dict[str, 
 
 
 def _resolve_root(workspace: str | None) -> str:
-    name = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE") or _DEFAULT_ROOT
+    name = workspace or os.environ.get("LINEAGE_WORKSPACE") or os.environ.get("SIGNET_WORKSPACE")
+    name = name or _read_machine_root() or _DEFAULT_ROOT
     return _resolve_bucket_folder(name) if "://" in name else os.path.abspath(os.path.expanduser(name))
+
+
+def _read_machine_root() -> str | None:
+    """Return the workspace that `lineage setup` wrote into this machine's settings. Only a plug-in's hook asks."""
+    base = os.environ.get("XDG_CONFIG_HOME") or ""
+    base = base if os.path.isabs(base) else os.path.expanduser("~/.config")
+    try:
+        with open(os.path.join(base, "lineage", "config.toml"), "rb") as file:
+            from tomllib import load
+
+            root = load(file).get("workspace")
+    except FileNotFoundError:
+        return None
+    return root if isinstance(root, str) else None
+
+
+def _is_installed(harness: str) -> bool:
+    """Return whether `lineage hooks install` put hooks into the harness's settings: a plug-in's then stand back."""
+    import re
+    from pathlib import Path
+
+    from lineage.harness.places import is_relative, resolve_place
+
+    installation = registry.HARNESSES[harness].installation
+    if installation is None:
+        return False
+    home = Path(os.path.expanduser("~"))
+    folder = resolve_place(installation.folder, home, os.environ) or home
+    # what is installed names its workspace; JSON or TOML may stand between the words
+    installed = re.compile(rb"\bhook[\s\"',]+" + harness.encode() + rb"[\s\"',]+--workspace\b")
+    for name in installation.files:
+        path = folder / name if is_relative(name) else resolve_place(name, home, os.environ)
+        if path and path.is_file() and installed.search(path.read_bytes()):
+            return True
+    return False
 
 
 def _resolve_bucket_folder(address: str) -> str:

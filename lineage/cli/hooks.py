@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lineage.app import hooks
+from lineage.app import hooks, packages
 from lineage.app.hooks import HookOutcome
 from lineage.app.locations import format_location
 from lineage.cli import hook_entry, options
@@ -106,6 +106,37 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
     for kind, is_on in asdict(recall).items():
         if not is_on:
             print_text(f"recall       off at the {kind}: `{kind} = false` in lineage.toml")
+    return 0
+
+
+@command.command("package")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--namespace", metavar="NAME", default="io.github.lineage-memory", show_default=True,
+    help="Your namespace in the MCP registry.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def package(folder: Path, namespace: str, as_json: bool) -> int:
+    """Write lineage's plug-ins for Claude Code and Codex, its Gemini extension and server.json for the MCP registry.
+
+    They hold what `install` writes, and run `lineage` from PATH. DIR is new, empty, or holds earlier packages.
+
+    \b
+    Example:
+      lineage hooks package ./lineage-packages --namespace io.github.ada
+    """
+    folder = folder.absolute()
+    written = packages.write_packages(folder, namespace)
+    if as_json:
+        print_json({"folder": str(folder), "files": written})
+        return 0
+    for name in written:
+        print_text(f"written: {folder / name}")
+    print_text("publish the folder as a repository; from there, or from the folder itself:")
+    print_text(f"    Claude Code   claude plugin marketplace add {folder}; claude plugin install lineage@lineage")
+    print_text(f"    Codex         codex plugin marketplace add {folder}; codex plugin add lineage@lineage")
+    print_text(f"    Gemini CLI    gemini extensions install {folder / 'gemini'}")
+    print_text("    MCP registry  mcp-publisher publish, in the folder, once the package is on PyPI")
     return 0
 
 

@@ -119,6 +119,8 @@ HARNESSES: dict[str, HarnessSpec] = {
             has_skills=True,
             project_files=(".claude/settings.json", ".claude/settings.local.json"),
             plugins=("settings.json", "enabledPlugins"),
+            package=".claude-plugin/plugin.json",
+            marketplace=".claude-plugin/marketplace.json",
             off_switches=(
                 *(
                     OffSwitch(file=name, key="disableAllHooks", value=True)
@@ -185,6 +187,8 @@ HARNESSES: dict[str, HarnessSpec] = {
             next_step="start Codex, type /hooks and approve lineage's: before, none is run",
             project_files=(".codex/hooks.json",),
             plugins=("config.toml", "plugins"),
+            package=".codex-plugin/plugin.json",
+            marketplace=".agents/plugins/marketplace.json",
             off_switches=(OffSwitch(file="config.toml", key="features.hooks|features.codex_hooks", value=False),),
         ),
         program=Program(
@@ -227,6 +231,7 @@ HARNESSES: dict[str, HarnessSpec] = {
             has_skills=True,
             project_files=(".gemini/settings.json",),
             extension="extensions/lineage/gemini-extension.json",
+            package="gemini-extension.json",
             off_switches=(OffSwitch(file="settings.json", key="hooksConfig.enabled", value=False),),
         ),
         program=Program(

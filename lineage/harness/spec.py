@@ -149,7 +149,8 @@ class Installation(Record):
 
     `project_files` lie in a project, `other_files` beside the hooks' own: hooks in them run too. So do those that
     lineage put for another harness into one of the `shared_files`, by its name. A plug-in of lineage's is in the table
-    `plugins` (file, key), or the folder `extension`. `next_step` is what its user does after installing.
+    `plugins` (file, key), or the folder `extension`; `package` is the manifest in it, `marketplace` the file that lists
+    it: where there is none, the manifest names the MCP server. `next_step` is what its user does after installing.
     """
 
     folder: str
@@ -166,6 +167,8 @@ class Installation(Record):
     shared_files: tuple[tuple[str, str], ...] = ()
     plugins: tuple[str, str] | None = None
     extension: str | None = None
+    package: str | None = None
+    marketplace: str | None = None
     off_switches: tuple[OffSwitch, ...] = ()
 
 

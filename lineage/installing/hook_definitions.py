@@ -1,6 +1,6 @@
 """The hooks registered with each harness that runs commands, from its entry in the registry."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage.errors import InvalidInput
@@ -36,6 +36,28 @@ def build_hooks(command: HookCommand) -> dict[str, Any]:
 def build_server(value: Mapping[str, Any], command: HookCommand) -> dict[str, Any]:
     """Return the MCP server in the form of a harness."""
     return _fill(value, command.server, {})
+
+
+def build_packaged_hooks(harness: str, format_line: Callable[[str], str]) -> dict[str, Any]:
+    """Return the elements of a plug-in by event: those of `build_hooks`, with a line for a shell for each event."""
+    installation = get_installation(harness)
+    handler = {key: value for key, value in installation.handler.items() if value != ARGUMENTS}
+    return {
+        event: _build_element({**handler, "command": format_line(event)}, members, is_grouped=installation.is_grouped)
+        for event, members in installation.events.items()
+    }
+
+
+def build_packaged_server(harness: str) -> dict[str, Any]:
+    """Return the MCP server in the form of a harness, as a plug-in starts it: lineage from PATH."""
+    server = get_installation(harness).server
+    return _fill(server.value, ("lineage", "mcp"), {}) if server else {}
+
+
+def is_event(harness: str, event: str, kind: str) -> bool:
+    """Return whether a harness's event is of a kind."""
+    hooks = HARNESSES[harness].hooks
+    return hooks is not None and hooks.events.get(event) == kind
 
 
 def _fill(value: Mapping[str, Any], words: tuple[str, ...], lines: Mapping[str, str]) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from lineage.installing.commands import MCP, SKILL, HookCommand, HookEntry
 from lineage.installing.config_files import FileMarks, read_toml_or_empty
 from lineage.installing.hook_definitions import build_hooks, build_server, get_installation
 from lineage.installing.json_hooks import JsonHooks, JsonServer
+from lineage.installing.packages import read_skill
 from lineage.installing.plugin_files import PluginCompanion, PluginScript, SkillFile
 from lineage.installing.toml_hooks import TomlHooks, TomlServer
-
-_SKILL_TEMPLATE = ("claude-code", "skills", "lineage", "SKILL.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def list_hook_files(machine: HostMachine, command: HookCommand) -> tuple[HookFil
         files[path] = HookFile(path, form, is_file_wanted, installation.server.has_backup)
     if installation.has_skills:
         path = folder / "skills" / "lineage" / "SKILL.md"
-        files[path] = HookFile(path, SkillFile(machine.read_template(*_SKILL_TEMPLATE)), SKILL not in command.left_out)
+        files[path] = HookFile(path, SkillFile(read_skill()), SKILL not in command.left_out)
     return tuple(files.values())
 
 

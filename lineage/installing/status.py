@@ -76,7 +76,7 @@ def _check_duplicates(machine: HostMachine, harness: str, installed: InstalledEn
 def _check_plugin(machine: HostMachine, harness: str, installed: InstalledEntries) -> Iterator[HookFinding]:
     plugin = next(_find_plugins(machine, harness), None)
     if plugin and installed:
-        what = f"both in {_format_paths(installed)} and as a plugin ({plugin})"
+        what = f"both in {_format_paths(installed)} and as a plugin ({plugin}), whose hooks then do nothing"
         yield HookFinding(DUPLICATE, what, f"remove the plugin, or run `lineage hooks uninstall {harness}`")
     if plugin and not is_runnable(machine, "lineage"):
         yield HookFinding(EXECUTABLE, f"the plugin ({plugin}) finds no `lineage` on PATH", "put lineage on PATH")

@@ -416,8 +416,8 @@ class TriedAgain(UserWarning):
 
 
 @contextlib.contextmanager
-def open_life(program: Program) -> Iterator[Life]:
-    """Give a harness with lineage's hooks, in a home of its own."""
+def open_life(program: Program, install: Callable[[Life], None] | None = None) -> Iterator[Life]:
+    """Give a harness with lineage's hooks, in a home of its own; `install` takes the place of `hooks install`."""
     sandbox = Sandbox(find_homes() / f"{program.name}-{os.getpid()}", program.folder, dict(program.variables))
     sandbox.variables["LINEAGE_WORKSPACE"] = str(sandbox.home / "vault")
     try:
@@ -426,7 +426,10 @@ def open_life(program: Program) -> Iterator[Life]:
         life.settings = sandbox.read_settings()
         assert sandbox.run("git", "init", "--quiet").status == 0
         life.expect("init")
-        life.expect("hooks", "install", program.name)
+        if install:
+            install(life)
+        else:
+            life.expect("hooks", "install", program.name)
         life.installed = sandbox.read_settings()
         if program.approve:
             program.approve(sandbox)

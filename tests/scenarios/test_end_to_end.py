@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from lineage.app.packages import write_packages
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from tests.support.commands import CommandResult, LineageCommand
 from tests.support.fake_harnesses import (
@@ -243,19 +244,19 @@ def twice(harness: FakeHarness, machine: FakeMachine) -> Second:
     return harness, last, {}
 
 
-def from_plugin(path: str) -> Callable[[FakeHarness, FakeMachine], Second]:
-    """The command of the template's plugin: it finds lineage on PATH, in login shells too, and the workspace in the
-    environment."""
-
-    def second(harness: FakeHarness, machine: FakeMachine) -> Second:
-        (group,) = read_hooks(TEMPLATE / path)[harness.events[END][0]]
-        (handler,) = group["hooks"]
-        folder = Path(program_of(harness, machine)).parent
-        (machine.home / ".profile").write_text(f"export PATH={shlex.quote(str(folder))}:$PATH\n", encoding="utf-8")
-        searched = os.pathsep.join((str(folder), machine.environment()["PATH"]))
-        return harness, harness.parse_handler(handler), {"PATH": searched, "LINEAGE_WORKSPACE": str(machine.workspace)}
-
-    return second
+def from_plugin(harness: FakeHarness, machine: FakeMachine) -> Second:
+    """The command of the plugin: it finds lineage on PATH, in login shells too, the workspace in the environment."""
+    path = f"{harness.name}/hooks/hooks.json"
+    if harness.name != "goose":
+        write_packages(machine.home / "packages", "io.github.ada")
+    (group,) = read_hooks((TEMPLATE if harness.name == "goose" else machine.home / "packages") / path)[
+        harness.events[END][0]
+    ]
+    (handler,) = group["hooks"]
+    folder = Path(program_of(harness, machine)).parent
+    (machine.home / ".profile").write_text(f"export PATH={shlex.quote(str(folder))}:$PATH\n", encoding="utf-8")
+    searched = os.pathsep.join((str(folder), machine.environment()["PATH"]))
+    return harness, harness.parse_handler(handler), {"PATH": searched, "LINEAGE_WORKSPACE": str(machine.workspace)}
 
 
 def program_of(harness: FakeHarness, machine: FakeMachine) -> str:
@@ -272,10 +273,10 @@ def from_claude_code(harness: FakeHarness, machine: FakeMachine) -> Second:
 
 
 SECONDS: dict[str, Callable[[FakeHarness, FakeMachine], Second]] = {
-    "claude-code": from_plugin("claude-code/hooks/hooks.json"),
-    "codex": from_plugin("claude-code/hooks/codex.json"),
-    "gemini": from_plugin("gemini/hooks/hooks.json"),
-    "goose": from_plugin("goose/hooks/hooks.json"),
+    "claude-code": from_plugin,
+    "codex": from_plugin,
+    "gemini": from_plugin,
+    "goose": from_plugin,
     "cursor": from_claude_code,
     "copilot": from_claude_code,
 }

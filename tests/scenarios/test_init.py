@@ -15,6 +15,7 @@ import pytest
 
 from lineage.app.init_workspace import CSS_SNIPPET, init_workspace, list_installed_files
 from lineage.app.locations import find_template
+from lineage.installing.packages import read_skill
 from tests.support.commands import LineageCommand, run_process
 
 Tree = dict[str, tuple[bytes, int]]
@@ -265,10 +266,9 @@ def test_a_folder_needs_a_vault_that_is_no_workspace(tmp_path: Path, capsys: pyt
 
 
 def test_the_skill_has_the_form_of_agent_skills_and_names_commands_that_there_are(lineage: LineageCommand) -> None:
-    skill = find_template() / "integrations/claude-code/skills/lineage/SKILL.md"
-    head, _, text = skill.read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
+    head, _, text = read_skill().removeprefix("---\n").partition("\n---\n")
     name, description = re.fullmatch(r"name: (.*)\ndescription: (.*)", head).groups()  # type: ignore[union-attr]
-    assert name == skill.parent.name
+    assert name == "lineage"
     assert len(description) <= 1024
     used = re.findall(r"`lineage ([a-z-]+)([^`]*)`", text)
     assert {command for command, _ in used} >= {"search", "show", "remember"}
