@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -48,6 +49,14 @@ def test_every_manifest_has_this_version_and_none_names_this_machine() -> None:
     assert not any(str(Path.home()) in text or "@" in text.replace("lineage@lineage", "") for text in files.values())
     jsonschema.validate(json.loads(files["server.json"]), json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert len(json.loads(files["server.json"])["description"]) <= 100
+
+
+def test_the_registry_s_clients_start_a_command_that_there_is() -> None:
+    """They run `uvx IDENTIFIER` with the package's arguments: a command of the distribution's name."""
+    (package,) = json.loads(build_packages(__version__, NAMESPACE)["server.json"])["packages"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert package["identifier"] == project["name"] and project["scripts"][package["identifier"]]
+    assert [one["value"] for one in package["packageArguments"]] == ["mcp"]
 
 
 def test_the_same_bytes_are_written_again_and_nobody_else_s_are_touched(tmp_path: Path) -> None:
