@@ -5,10 +5,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from shlex import quote
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
 NAME = "lineage-memory"
-_FOLDER = "lineage_memory-"  # the folder of its metadata begins with this, the version follows
 _SCHEME = "file://"
 
 
@@ -32,7 +35,7 @@ def format_install_command(
     >>> format_install_command("/none", "/none/bin/python", [], package="google-re2")
     '/none/bin/python -m pip install google-re2'
     """
-    metadata = _find_metadata(folders)
+    metadata = _find_distribution(folders)
     origin = _read_origin(metadata)
     own = quote(_format_requirement(origin, extra))
     wanted = quote(package) if package else own
@@ -47,19 +50,13 @@ def format_install_command(
     return f"{quote(python)} -m pip install {wanted}"
 
 
-def _find_metadata(folders: Sequence[str]) -> str:
-    """Return the folder of this distribution's metadata, "" without one."""
-    for folder in folders:
-        try:
-            names = [name for name in os.listdir(folder or ".") if name.startswith(_FOLDER)]
-        except OSError:
-            continue
-        if names := [name for name in names if name.endswith(".dist-info")]:
-            return os.path.join(folder, max(names))
-    return ""
+def _find_distribution(folders: Sequence[str]) -> "Distribution | None":
+    from importlib.metadata import distributions  # slow to import, and only a hint needs it
+
+    return next(iter(distributions(name=NAME, path=list(folders))), None)
 
 
-def _read_origin(metadata: str) -> Mapping[str, object]:
+def _read_origin(metadata: "Distribution | None") -> Mapping[str, object]:
     """Return where the distribution came from (PEP 610), empty for a package index."""
     try:
         origin = json.loads(_read(metadata, "direct_url.json"))
@@ -68,10 +65,9 @@ def _read_origin(metadata: str) -> Mapping[str, object]:
     return origin if isinstance(origin, dict) else {}
 
 
-def _read(metadata: str, name: str) -> str:
+def _read(metadata: "Distribution | None", name: str) -> str:
     try:
-        with open(os.path.join(metadata, name), encoding="utf-8") as file:
-            return file.read()
+        return (metadata and metadata.read_text(name)) or ""
     except (OSError, ValueError):
         return ""
 
