@@ -95,6 +95,10 @@ class ConsideredRow:
         repeated = own.intersection(other.sentences.normal)
         return self.row.kind == other.row.kind == PASSAGE and 2 * len(repeated) > len(own)
 
+    def settles(self, deciding: "Collection[str]") -> bool:
+        """Return whether a sentence has words that settle a thing."""
+        return any(word in deciding for part in self.sentences.normal for word in part.split())
+
     def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
         """Return whether all that another one says stands in it, and shows."""
         text = other.sentences.text
@@ -145,9 +149,10 @@ def recall_at_prompt(
 ) -> Recall:
     """Return what memory holds about a prompt for an agent in a project; without a project nothing.
 
-    Neither what was `given` already nor what the running session said itself, by its id. `owns_folder` tells of a
-    folder of the workspace whether its books are the project's, where no session says so. Where a person asks, the best
-    are given, whatever the floor. Raises `sqlite3.Error`.
+    Of a session with a row above the floor, what settles something is given too. Never given is what was `given`
+    already, and what the running session said itself, by its id. `owns_folder` tells of a folder of the workspace
+    whether its books are the project's, where no session says so. Where a person asks, the best are given, whatever the
+    floor. Raises `sqlite3.Error`.
     """
     floor = load_floor()
     found_words = _find_words(connection, prompt, floor) if project_keys else []
@@ -166,6 +171,10 @@ def recall_at_prompt(
         one.score = floor.score(one.features)
         one.missed = [] if is_asked else floor.find_missed(one.features)
         one.is_above = is_asked or (one.score > 0 and not one.missed)
+    # What answers says in words of its own what another passage of its session says in those of the prompt.
+    sessions = {one.row.token for one in candidates if one.is_above and one.row.token}
+    for one in candidates:
+        one.is_above = one.is_above or (one.row.token in sessions and one.settles(floor.deciding))
     chosen = _choose(connection, candidates, floor, given)
     found = [_add_current(connection, item, agent, exclude_session, given) for item in chosen]
     items = sorted({item.id: item for some in found for item in some}.values(), key=lambda item: item.at, reverse=True)

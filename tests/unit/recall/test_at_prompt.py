@@ -111,6 +111,20 @@ def test_two_passages_of_one_long_turn_are_both_given(tmp_path: Path) -> None:
     assert fix.strip() in text
 
 
+def test_a_session_that_is_about_the_prompt_is_given_with_what_it_says_in_other_words(tmp_path: Path) -> None:
+    answer = "We keep splitting by hand because the CSV of the bank has quotes that no parser takes."
+    between = (f"{'Now the legend of the chart, with a colour for each country. ' * 20}", "Done, the legend is there.")
+    talk(tmp_path, texts=(*TALK, *between, "Go on.", answer))
+    found = recall(tmp_path)
+    assert any(answer in item.text for item in found.items)
+    (one,) = (one for one in found.considered if answer in "".join(one.sentences.parts))
+    assert one.score < 0 and one.verdict == "given"
+    talk(tmp_path / "apart", texts=TALK)
+    with open_test_workspace(tmp_path / "apart") as ws:
+        end_session(ws, "s-2", transcript=make_turns(*between, "Go on.", answer), project=PROJECT)
+    assert not any(answer in item.text for item in recall(tmp_path / "apart").items)
+
+
 def test_what_a_resumed_session_says_again_is_given_once(tmp_path: Path) -> None:
     talk(tmp_path, "s-1")
     talk(tmp_path, "s-2", texts=(*TALK, "And the header?", "The header stays as it is."))
