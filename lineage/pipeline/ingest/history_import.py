@@ -41,7 +41,7 @@ from lineage.workspace.workspace import Workspace
 
 FAILED = "failed"
 
-_FIRST = 48  # sessions that are captured and told of before the rest of a long history
+_FIRST, _FIRST_BYTES = 48, 32 << 20  # sessions that are captured and told of before the rest of a long history
 _LANES = 4  # sessions that a process works on at once
 _CHUNK = 4 * _LANES  # sessions that a process takes at once: enough for its lanes to overlap
 
@@ -91,7 +91,7 @@ def import_history(
         open_at_now = partial(open_at, open_workspace, ws.now)
         groups = order_newest_first(survey.groups, import_request.newest)
         results: list[SessionImportResult] = []
-        for part in split_first(groups, _FIRST):
+        for part in split_first(groups, _FIRST, _FIRST_BYTES):
             report = partial(_report_offset, progress, len(results), len(groups))
             results += _capture_rounds(open_at_now, import_request, pool, part, report)
             if len(results) < len(groups):

@@ -264,6 +264,16 @@ def _list_ancestry(group: SessionSources, by_token: Mapping[str, SessionSources]
     return list(found)
 
 
-def split_first(groups: Sequence[SessionSources], size: int) -> list[Sequence[SessionSources]]:
-    """Return the first groups and the others; no parent stands in the second part that a fork of the first needs."""
+def split_first(groups: Sequence[SessionSources], size: int, max_bytes: int) -> list[Sequence[SessionSources]]:
+    """Return the first groups and the others; no parent stands in the second part that a fork of the first needs.
+
+    The first part has at most so many groups, and no more after one at which their files reach so many bytes. A file
+    of several sessions counts once.
+    """
+    files: dict[str, int] = {}
+    for number, group in enumerate(groups[:size], start=1):
+        files.update((source.path, source.size) for source in group.sources)
+        if sum(files.values()) >= max_bytes:
+            size = number
+            break
     return [part for part in (groups[:size], groups[size:]) if part]

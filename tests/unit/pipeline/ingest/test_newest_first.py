@@ -4,12 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.core.base.naming import Identity
-from lineage.pipeline.ingest.import_sources import SessionSources, order_newest_first, split_first
+from lineage.pipeline.ingest.import_sources import (
+    ImportSource,
+    SessionSources,
+    order_newest_first,
+    split_first,
+)  # fmt: skip
 
 
-def build(number: int, day: int, parents: list[int]) -> SessionSources:
+def build(number: int, day: int, parents: list[int], *files: tuple[str, int]) -> SessionSources:
     tokens = frozenset(Identity("default", f"s{one}").token for one in parents)
-    return SessionSources(Identity("default", f"s{number}"), None, tokens, (), f"2026-01-{day:02}T00:00:00.000Z")
+    sources = tuple(ImportSource("pi", path, f"s{number}", size, "") for path, size in files)
+    return SessionSources(Identity("default", f"s{number}"), None, tokens, sources, f"2026-01-{day:02}T00:00:00.000Z")
 
 
 @given(st.lists(st.tuples(st.integers(1, 28), st.integers(0, 9)), min_size=1, max_size=9), st.integers(1, 9))
@@ -21,7 +27,21 @@ def test_no_session_stands_before_its_parent(drawn: list[tuple[int, int]], limit
     assert all(places[parent] < places[group.token] for group in ordered for parent in group.parents)
     newest = sorted(groups, key=lambda group: (group.ended_at, group.token), reverse=True)[:limit]
     assert {group.token for group in newest} <= places.keys()
-    assert [one for part in split_first(ordered, 3) for one in part] == ordered
+    assert [one for part in split_first(ordered, 3, 1) for one in part] == ordered
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.integers(1, 9), st.integers(1, 30))
+def test_the_first_part_ends_where_its_bytes_are_reached(sizes: list[int], most: int, max_bytes: int) -> None:
+    groups = [build(number, 1, [], (f"{number}.jsonl", size)) for number, size in enumerate(sizes)]
+    first = split_first(groups, most, max_bytes)[0]
+    assert 1 <= len(first) <= most
+    assert sum(sizes[: len(first) - 1]) < max_bytes
+    assert len(first) in (most, len(sizes)) or sum(sizes[: len(first)]) >= max_bytes
+
+
+def test_a_file_of_many_sessions_counts_once() -> None:
+    groups = [build(number, 1, [], ("history.db", 9)) for number in range(4)]
+    assert [len(part) for part in split_first(groups, 3, 10)] == [3, 1]
 
 
 def test_without_ties_the_newest_comes_first() -> None:
