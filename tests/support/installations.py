@@ -31,8 +31,7 @@ def build(folder: Path, environment: Mapping[str, str]) -> dict[str, Path]:
     try:
         if not list(folder.glob("*.whl")):
             source, out = folder / "source", folder / "out"
-            for name in _SOURCES:  # a copy: a build leaves nothing in the clone, and takes nothing along from it
-                _copy(ROOT / name, source / name)
+            copy_sources(source)  # a build leaves nothing in the clone, and takes nothing along from it
             _run([sys.executable, "-m", "build", "--installer", "uv", "--outdir", str(out), str(source)], environment)
             shutil.rmtree(source)
             for path in sorted(out.iterdir(), reverse=True):
@@ -41,6 +40,12 @@ def build(folder: Path, environment: Mapping[str, str]) -> dict[str, Path]:
         unlock()
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return {"wheel": wheel, "sdist": sdist}
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy what is built of this project, as in a fresh clone."""
+    for name in _SOURCES:
+        _copy(ROOT / name, folder / name)
 
 
 def _copy(source: Path, target: Path) -> None:
