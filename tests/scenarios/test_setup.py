@@ -332,3 +332,13 @@ def test_a_trial_touches_no_setting(machine: Home) -> None:
     changed = {name for name, data in after.items() if before.get(name, b"") != data and not name.startswith("try")}
     assert {name.split("/")[0] for name in changed} <= {".local"}
     assert "csv.reader" in machine.expect("-w", "try", "context", "--project", "/home/ada/reader")
+
+
+def test_a_trial_leaves_the_undo_of_the_set_up_before_it(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    machine.expect("-w", "try", "setup", "--yes", "--trial")
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    after = machine.files()
+    assert {name: data for name, data in after.items() if name.split("/")[0] != "try"} == before
+    assert "try/MEMORY.md" in after

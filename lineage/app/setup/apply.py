@@ -66,11 +66,12 @@ def _make_memory(
     is_made = plan.is_new and not is_bucket(plan.root)
     made = [str(place) for place in places if is_made and not place.exists()]
     location = format_location(plan.root)
-    if journal.workspace != location:  # an earlier set-up's memory is not this one's to remove
+    if journal.workspace != location and plan.is_default:  # an earlier set-up's memory is not this one's to remove
         journal = replace(journal, workspace=location, is_new=False, made=())
-    is_new, old = journal.is_new or is_made, [one for one in journal.made if one not in made]
-    journal = replace(journal, is_new=is_new, made=(*old, *made))
-    write_journal(machine, journal)
+    if journal.workspace == location:  # a trial leaves the journal of another set-up as it is
+        is_new, old = journal.is_new or is_made, [one for one in journal.made if one not in made]
+        journal = replace(journal, is_new=is_new, made=(*old, *made))
+        write_journal(machine, journal)
     if plan.makes_memory:
         init_workspace(plan.folder)
         report(f"made the memory {location}")
