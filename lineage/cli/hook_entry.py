@@ -44,11 +44,11 @@ def run(arguments: "Sequence[str]") -> int:
     words, options = _parse_arguments(arguments)
     root = os.path.expanduser(_DEFAULT_ROOT)
     try:
+        if _PLUGIN in options and words and _is_installed(words[0]):
+            return 0
         root = _resolve_root(options.get("--workspace"))
         if len(words) != 1:
             raise ValueError(f"one harness is to be named, there are {len(words)} words")
-        if _PLUGIN in options and _is_installed(words[0]):
-            return 0
         is_asked = hook_protocol.NO_RECALL not in options
         enqueue(root, words[0], options.get("--agent") or "default", _read_payload(), is_asked=is_asked)
     except Exception as error:  # noqa: BLE001  (a failing hook must not fail its harness)
@@ -123,7 +123,10 @@ def _resolve_root(workspace: str | None) -> str:
 
 
 def _read_machine_root() -> str | None:
-    """Return the workspace that `lineage setup` wrote into this machine's settings. Only a plug-in's hook asks."""
+    """Return the workspace of this machine's settings, in the file that `app.locations` names.
+
+    Only a hook that names none asks, a plug-in's: to read TOML takes a third of a hook's time.
+    """
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     base = base if os.path.isabs(base) else os.path.expanduser("~/.config")
     try:

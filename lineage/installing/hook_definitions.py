@@ -54,12 +54,6 @@ def build_packaged_server(harness: str) -> dict[str, Any]:
     return _fill(server.value, ("lineage", "mcp"), {}) if server else {}
 
 
-def is_event(harness: str, event: str, kind: str) -> bool:
-    """Return whether a harness's event is of a kind."""
-    hooks = HARNESSES[harness].hooks
-    return hooks is not None and hooks.events.get(event) == kind
-
-
 def _fill(value: Mapping[str, Any], words: tuple[str, ...], lines: Mapping[str, str]) -> dict[str, Any]:
     program, *arguments = words
     parts: dict[str, Any] = {PROGRAM: program, ARGUMENTS: arguments, COMMAND: list(words), **lines}

@@ -97,7 +97,7 @@ class ConsideredRow:
 
     def settles(self, deciding: "Collection[str]") -> bool:
         """Return whether a sentence has words that settle a thing."""
-        return any(word in deciding for part in self.sentences.normal for word in part.split())
+        return any(one.deciding for one in self.sentences.list_found(deciding))
 
     def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
         """Return whether all that another one says stands in it, and shows."""

@@ -246,12 +246,11 @@ def twice(harness: FakeHarness, machine: FakeMachine) -> Second:
 
 def from_plugin(harness: FakeHarness, machine: FakeMachine) -> Second:
     """The command of the plugin: it finds lineage on PATH, in login shells too, the workspace in the environment."""
-    path = f"{harness.name}/hooks/hooks.json"
+    plugins = TEMPLATE
     if harness.name != "goose":
-        write_packages(machine.home / "packages", "io.github.ada")
-    (group,) = read_hooks((TEMPLATE if harness.name == "goose" else machine.home / "packages") / path)[
-        harness.events[END][0]
-    ]
+        plugins = machine.home / "packages"
+        write_packages(plugins, "io.github.ada")
+    (group,) = read_hooks(plugins / harness.name / "hooks" / "hooks.json")[harness.events[END][0]]
     (handler,) = group["hooks"]
     folder = Path(program_of(harness, machine)).parent
     (machine.home / ".profile").write_text(f"export PATH={shlex.quote(str(folder))}:$PATH\n", encoding="utf-8")

@@ -9,14 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lineage.distribution import NAME
+from lineage.harness.registry import classify_event
 from lineage.harness.spec import SESSION_START
 from lineage.installing.commands import SERVER
-from lineage.installing.hook_definitions import (
-    INSTALLATIONS,
-    build_packaged_hooks,
-    build_packaged_server,
-    is_event,
-)
+from lineage.installing.hook_definitions import INSTALLATIONS, build_packaged_hooks, build_packaged_server
 
 _FOLDER = Path(__file__).parent
 MANIFEST = "server.json"
@@ -60,13 +56,12 @@ def is_manifest(value: Any) -> bool:
 
 def _build_hooks(harness: str) -> dict[str, Any]:
     said = json.dumps({"systemMessage": _MISSING})
-    missing = {True: f"{{ echo '{said}'; exit 0; }}", False: "exit 0"}
-    line = "command -v lineage >/dev/null 2>&1 || {missing}; exec lineage hook {harness} --plugin"
-    elements = build_packaged_hooks(
-        harness,
-        lambda event: line.format(missing=missing[is_event(harness, event, SESSION_START)], harness=harness),
-    )
-    return {event: [element] for event, element in elements.items()}
+
+    def format_line(event: str) -> str:
+        missing = f"{{ echo '{said}'; exit 0; }}" if classify_event(event) == SESSION_START else "exit 0"
+        return f"command -v lineage >/dev/null 2>&1 || {missing}; exec lineage hook {harness} --plugin"
+
+    return {event: [element] for event, element in build_packaged_hooks(harness, format_line).items()}
 
 
 def _read(name: str, **values: str) -> str:
