@@ -95,22 +95,26 @@ def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
     moments = [name for name, is_on in (("a prompt", recall.prompt), ("an edit or command", recall.action)) if is_on]
     if describe_index():  # no hook asks a server
         moments = []
-    block = f"at its start a block of at most {settings.context.budget} tokens: what came before"
+    block = f"when it starts, up to {settings.context.budget} tokens of what came before"
     texts = {
         "block": block if settings.context.budget else "",
-        RECALL: f"at {' or '.join(moments)} up to three quotes, where memory holds something about it"
+        RECALL: f"at {' or '.join(moments)}, up to three quotes where memory holds something about it"
         if moments
         else "",
-        MCP: "tools with which its agent searches and remembers, when the agent decides to (an MCP server)",
-        SKILL: "a page that says when to do so, read when the agent decides to (a skill)",
+        MCP: "an MCP server, whose tools the agent uses when it decides to search or remember",
+        SKILL: "a page that says when to do so, which the agent reads when it decides to",
     }
     switches = {
-        "block": "`budget = 0` under [context] in lineage.toml",
-        RECALL: "`lineage hooks install --no-recall`, or `prompt = false` and `action = false` under [recall]",
+        "block": "`lineage config set context.budget 0`",
+        RECALL: "`lineage hooks install --no-recall`, or `lineage config set recall.prompt false` (and recall.action)",
         MCP: "`lineage hooks install --no-mcp`",
         SKILL: "`lineage hooks install --no-skill`",
     }
-    return [f"{part}: {text}; off by {switches[part]}" for part, text in texts.items() if text and part not in left_out]
+    return [
+        f"{part}: {text}; turn it off by {switches[part]}"
+        for part, text in texts.items()
+        if text and part not in left_out
+    ]
 
 
 def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:

@@ -33,7 +33,7 @@ def take_access_key(environment: MutableMapping[str, str], *, is_local: bool, co
     token = (environment.pop(ACCESS_KEY_VARIABLE, "") or configured).strip()
     if not token and not is_local:
         hint = f"set {ACCESS_KEY_VARIABLE} to a long random text, or leave out `--host` and `--allow-host`"
-        raise InvalidInput("other machines are to reach this: it needs a token", hint=hint)
+        raise InvalidInput("other machines could reach this page, and it has no access key", hint=hint)
     if token and (len(token) < _MIN_KEY_LENGTH or not token.isascii() or not token.isprintable() or " " in token):
         raise InvalidInput(
             f"{ACCESS_KEY_VARIABLE} is too short, or not plain: {_MIN_KEY_LENGTH} letters and digits or more",

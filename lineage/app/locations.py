@@ -100,7 +100,9 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
     """Raise WorkspaceError for a missing workspace."""
     if not is_workspace(root, store):
         name, near = format_location(root), find_nearest_workspace(root)
-        hint = f"run `lineage init {name}`, or name another with `--workspace`"
+        is_default = name == str(expand_home(_DEFAULT_ROOT))
+        makes = "lineage setup" if is_default else f"lineage init {name}"
+        hint = f"run `{makes}`, or name another with `--workspace`"
         raise WorkspaceError(
             f"no workspace at {name}", hint=f"did you mean `lineage -w {near}`? Else {hint}" if near else hint
         )

@@ -73,7 +73,7 @@ class ProgramOutput:
 def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: bool) -> int:
     """Print the command line that resumes a session in its harness, or run it in the session's folder.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one.
+    SESSION is a session's id, key or short id, or the beginning of one.
 
     \b
     Example:
@@ -100,7 +100,7 @@ def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: 
 def send(root: Path, session: str, text: str, project: Path | None, seconds: float, as_json: bool) -> int:
     """Send a session a message by its harness's own program, print the answer as it comes, and capture both.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one. The harness's own settings say what its agent
+    SESSION is a session's id, key or short id, or the beginning of one. The harness's own settings say what its agent
     may do. Exit 1 where the program fails or takes too long.
 
     \b

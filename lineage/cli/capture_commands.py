@@ -26,7 +26,7 @@ _UNAVAILABLE_HINT = "check the network, the endpoint and the credentials, then r
 _OPTIONS = (
     click.option("--stdin", "from_stdin", is_flag=True, help="Read the payload as a JSON object from stdin."),
     click.option("--data", is_flag=True, default=None, help="It has data attached, and can have findings."),
-    click.option("--private", is_flag=True, default=None, help="No other session sees anything of it."),
+    click.option("--private", is_flag=True, default=None, help="Show it to no other session."),
     click.option("--agent-id", "--agent", "agent_id", metavar="ID", help="The agent; `default` where none is given."),
     click.option("--harness", help="The harness the session ran in, for example claude-code."),
     click.option("--session-id", help="The harness's own id of the session."),

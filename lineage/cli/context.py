@@ -1,5 +1,6 @@
 """`lineage context`."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from lineage.projection.context_block import ContextBlock, SectionUsage
 from lineage.recall.at_prompt import Recall, format_item
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookReader
-from lineage.workspace.lookup import describe_unshown
+from lineage.workspace.lookup import MAX_CANDIDATES, describe_unshown, match_reference, resolve_session
 from lineage.workspace.projects import KnownProjects, find_key
 from lineage.workspace.workspace import Workspace
 
@@ -24,12 +25,16 @@ from lineage.workspace.workspace import Workspace
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
 @click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
 @click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
-@click.option("--prompt", metavar="TEXT", help="What the hook tells the agent at this prompt, instead of all that.")
-@click.option("--session", metavar="SESSION", help="The running session, by token or id: what it found is shown, too.")
+@click.option("--prompt", metavar="TEXT", help="Print what the hook gives the agent at this prompt instead.")
+@click.option(
+    "--session", metavar="SESSION", help="The running session, by its id or short id: what it found is shown, too."
+)
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
-@click.option("--explain", is_flag=True, help="What each section cost, may cost, and what was cut, not the text.")
+@click.option(
+    "--explain", is_flag=True, help="Print what each section costs, its limit and what was cut, not the text."
+)
 def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **request: Any) -> int:
-    """Print what a new session is told of earlier ones, within a token budget.
+    """Print the memory that a new session starts with, within a budget of tokens.
 
     A token is four characters; other scripts cost more. --prompt prints what a prompt would get, in the project
     of --project or of this folder: often nothing. --explain shows what each section costs, or how near each
@@ -70,7 +75,14 @@ def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **requ
 def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str], str]:
     """Return the block, the paths of unreadable books, and how many sessions can't be in it."""
     books = BookReader(ws)
+    request = replace(request, session=_find_session(ws, request.session))
     return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws)
+
+
+def _find_session(ws: Workspace, name: str | None) -> str | None:
+    """Return the short id of a captured session by a name or its beginning; a running one may have no capture yet."""
+    rows = ws.index.list_sessions(None, reference=name, limit=MAX_CANDIDATES) if name else []
+    return resolve_session(ws, name).session_token if name and match_reference(rows, name) else name
 
 
 def _recall(
@@ -79,14 +91,16 @@ def _recall(
     place = project or str(Path.cwd())
     keys = KnownProjects(ws, ws.index.list_projects(), place).list_equal(find_key(ws, place))
     folder = resolve_project_folder(ws, place)
-    return recall_for_prompt(ws, prompt, agent_id=agent_id, keys=keys, folder=folder, session=session or "")
+    return recall_for_prompt(
+        ws, prompt, agent_id=agent_id, keys=keys, folder=folder, session=_find_session(ws, session) or ""
+    )
 
 
 def _print_items(recall: Recall) -> None:
     if recall.items:
         print_text("\n\n".join(map(format_item, recall.items)))
     else:
-        print_warning("nothing is given at this prompt: see --explain")
+        print_warning("nothing is given at this prompt: `lineage context --prompt TEXT --explain` says why")
 
 
 def _explain_recall(recall: Recall) -> None:
@@ -102,10 +116,10 @@ def _explain_recall(recall: Recall) -> None:
 
 
 def _explain(block: ContextBlock) -> None:
-    print_text(f"{'section':14}{'tokens':>7}{'at most':>9}  shown")
+    print_text(f"{'section':14}{'tokens':>7}{'limit':>9}  shown")
     for section in block.sections:
         print_text(f"{section.name:14}{section.tokens:7}{section.cap:9}  {_format_shown(section)}")
-    print_text(f"{'in all':14}{block.tokens:7}{block.budget:9}")
+    print_text(f"{'total':14}{block.tokens:7}{block.budget:9}")
 
 
 def _format_shown(section: SectionUsage) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from lineage.app import hooks
 from lineage.app.doctor import DoctorReport, examine
 from lineage.cli import options
-from lineage.cli.hooks import print_told
+from lineage.cli.hooks import print_parts
 from lineage.cli.output import format_when, print_json, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported
@@ -44,15 +44,15 @@ def print_report(report: DoctorReport) -> None:
         what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
         print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
     if report.told:
-        print_told(report.told)
+        print_parts(report.told)
     for finding in report.findings:
         print_text(f"{finding.where}: {finding.what} → {finding.mend}")
     for waiting in report.waiting:
-        print_text(f"waiting: {waiting.describe()} → lineage admin sweep --idle 0")
+        print_text(f"waiting: {waiting.describe(format_when)} → lineage admin sweep --idle 0")
     for note in report.notes:
         print_text(f"note: {note.where}: {note.what} → {note.mend}")
     for store in report.unread:
         print_text(store.describe())
     if report.unshown:
         print_text(report.unshown)
-    print_text(pluralize(len(report.findings), "finding") if report.findings else "no problems found")
+    print_text(f"{pluralize(len(report.findings), 'problem')} found" if report.findings else "no problems found")

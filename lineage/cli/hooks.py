@@ -27,7 +27,7 @@ _harnesses_argument = click.argument("harnesses", nargs=-1, metavar="[HARNESS]..
 
 @click.group("hooks", cls=HelpfulGroup)
 def command() -> None:
-    """Let the harnesses on this machine hand over their sessions by themselves.
+    """Connect the harnesses on this machine, so that each session is saved when it ends.
 
     Entries are added behind what a harness's settings hold; every other byte stays as it is, comments too, and
     uninstalling takes out exactly what was added. So it is with the MCP server and the skill, which come along.
@@ -41,7 +41,7 @@ def command() -> None:
     """
 
 
-@options.command("install", command)
+@options.command("install", command, writes=True)
 @_harnesses_argument
 @_agent_option
 @click.option("--no-mcp", is_flag=True, help="Without the MCP server, the agent's tools to search and remember.")
@@ -64,11 +64,11 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     head = {"workspace": format_location(root), "agent": agent, "left_out": left_out}
     code = _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
     if not as_json and any(outcome.changes for outcome in outcomes):
-        print_told(hooks.describe_parts(root, left_out))
+        print_parts(hooks.describe_parts(root, left_out))
     return code
 
 
-@options.command("uninstall", command)
+@options.command("uninstall", command, writes=True)
 @_harnesses_argument
 @_dry_run_option
 def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool) -> int:
@@ -85,7 +85,7 @@ def uninstall(root: Path, harnesses: Sequence[str], dry_run: bool, as_json: bool
 @options.command("status", command)
 @_harnesses_argument
 def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
-    """What is installed where, and what keeps it from working or makes it run twice.
+    """Show what is installed where, and what keeps it from working or makes it run twice.
 
     Without HARNESS: all that are on this machine; with --json all that have hooks.
 
@@ -140,11 +140,11 @@ def package(folder: Path, namespace: str, as_json: bool) -> int:
     return 0
 
 
-def print_told(parts: Sequence[str]) -> None:
+def print_parts(parts: Sequence[str]) -> None:
     """Print what sessions get of installed hooks."""
     print_text("each session gets:")
     for part in parts:
-        print_text(f"    {part}")
+        print_text(f"  {part}")
 
 
 def _print_status(status: HookStatus) -> None:
@@ -154,7 +154,7 @@ def _print_status(status: HookStatus) -> None:
         print_text(f"    {', '.join(status.events)} in {', '.join(status.files)}")
         print_text(f"    workspace {status.workspace or 'by default'}, agent {status.agent or 'by default'}")
         parts = [*status.parts, *(f"no {part}" for part in status.left_out if part not in status.parts)]
-        print_text(f"    with it: {', '.join(parts)}" if parts else "    hooks alone")
+        print_text(f"    also: {', '.join(parts)}" if parts else "    hooks only")
     for finding in status.findings:
         print_text(f"    {finding.kind}: {finding.what}\n        → {finding.mend}")
 

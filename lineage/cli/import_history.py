@@ -16,7 +16,7 @@ from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.workspace.lookup import describe_unshown
 
-_NO_HISTORY = "no harness keeps a history on this machine: name one, and where its files are"
+_NO_HISTORY = "no harness has sessions on this machine: `lineage import HARNESS PATH` reads them from a place of yours"
 
 
 @options.command("import", writes=True)
@@ -66,20 +66,7 @@ def _as_json(result: HistoryImport) -> dict[str, Any]:
 
 def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore], *, dry_run: bool) -> None:
     for result in imports:
-        print_text(
-            f"{result.harness:12} {pluralize(result.sources, 'source')}, {result.bytes / 1_000_000:.1f} MB:"
-            f" {pluralize(result.captured, 'session')} {'to capture' if dry_run else 'captured'},"
-            f" {result.unchanged} unchanged, {result.refused} refused, {result.empty} empty, {result.failed} failed;"
-            f" {pluralize(result.turns, 'turn')}, {pluralize(result.compactions, 'compaction')}"
-        )
-        if result.sub_agents or result.private:
-            print_text(f"    of them of sub-agents {result.sub_agents}, private {result.private}")
-        if result.unread or result.copies:
-            print_text(f"    not read again {result.unread}, copies {result.copies}")
-        if result.unsummarized:
-            print_text(f"    compactions without a summary {result.unsummarized}")
-        if result.skipped:
-            print_text("    skipped records: " + format_counts(result.skipped))
+        _print_harness(result, dry_run=dry_run)
         for path, what in result.problems:
             print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
     for store in unread:
@@ -88,3 +75,37 @@ def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore
         print_text(_NO_HISTORY)
     elif dry_run:
         print_text("nothing was written")
+
+
+def _print_harness(result: HistoryImport, *, dry_run: bool) -> None:
+    """Print what became of a harness's sessions; what there was none of is left out."""
+    sessions = f"{pluralize(result.captured, 'session')} {'to import' if dry_run else 'imported'}"
+    counts = {
+        "imported before": result.unchanged, "removed before, and left out": result.refused,
+        "without a message": result.empty, "not readable": result.failed,
+    }  # fmt: skip
+    parts = [sessions, *(f"{count} {what}" for what, count in counts.items() if count)]
+    noun = "file or record" if result.sources == 1 else "files or records"
+    files = f"{result.sources} {noun}, {_format_size(result.bytes)}"
+    print_text(f"{result.harness:12} {', '.join(parts)} ({files})" if result.sources else f"{result.harness:12} none")
+    captured = {"turn": result.turns, "compaction": result.compactions}
+    parts = [pluralize(count, noun) for noun, count in captured.items() if count]
+    parts += [f"{result.unsummarized} of these without a readable summary"] * bool(result.unsummarized)
+    parts += [f"{result.sub_agents} of the sessions are of sub-agents"] * bool(result.sub_agents)
+    parts += [f"{result.private} stay private"] * bool(result.private)
+    if parts:
+        print_text(f"    {', '.join(parts)}")
+    files_left = {"unchanged since the last import": result.unread, "copies of others": result.copies}
+    if any(files_left.values()):
+        print_text("    files: " + ", ".join(f"{count} {what}" for what, count in files_left.items() if count))
+    if result.skipped:
+        print_text("    skipped records that are no messages: " + format_counts(result.skipped))
+
+
+def _format_size(size: int) -> str:
+    """Return a size in the unit that shows it.
+
+    >>> _format_size(900), _format_size(48_300), _format_size(6_100_000)
+    ('1 kB', '48 kB', '6.1 MB')
+    """
+    return f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{max(1, round(size / 1000))} kB"

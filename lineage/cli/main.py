@@ -19,7 +19,7 @@ SECTIONS = {
         "setup": "Set up a memory: its folder, harnesses, earlier sessions.",
         "init": "Make a workspace: settings, curated memory, views.",
         "import": "Capture sessions from before lineage was installed.",
-        "hooks": "Let the coding agents on this machine hand over their sessions.",
+        "hooks": "Connect the coding agents on this machine, so that sessions are saved.",
         "help": "Print a page of the handbook, or a section of one.",
     },
     "Find": {
@@ -32,7 +32,7 @@ SECTIONS = {
     "Remember": {
         "remember": "Remember a text for every later session.",
         "memory": "List, change, review and forget what is remembered.",
-        "context": "Print what a new session is told.",
+        "context": "Print the memory that a new session starts with.",
     },
     "Serve": {
         "serve": "Serve the web page and the API on this machine.",
@@ -49,7 +49,7 @@ SECTIONS = {
     "For hooks and scripts": {
         "session-end": "Capture a session that ended.",
         "compaction": "Keep the summary of a compaction.",
-        "hook": "Take what a harness's hook hands over on stdin.",
+        "hook": "Take the event that a harness's hook passes on stdin.",
         "work": "Capture what hooks have signalled.",
         "reindex": "Bring index and MEMORY.md up to date with the files.",
         "verify": "Check checksums, links, rows and MEMORY.md.",
@@ -84,7 +84,9 @@ ALIASES = {
     aliases=ALIASES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else ~/.agents.")
+@click.option(
+    "--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else what `setup` set."
+)
 @click.option("--no-pager", is_flag=True, help="Print long output as it is; PAGER= in the environment does, too.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context

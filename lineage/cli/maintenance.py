@@ -171,7 +171,7 @@ def _reindex_as_json(report: ReindexReport) -> dict[str, Any]:
 def _print_reindex(report: ReindexReport) -> None:
     print_text(
         f"{report.added} added, {report.changed} changed, {report.dropped} dropped, {report.unchanged} unchanged,"
-        f" {report.touched} touched but the same"
+        f" {report.touched} with a new time only"
     )
     if report.books:
         print_text(f"{pluralize(report.books, 'book')} brought up to date")
@@ -257,7 +257,7 @@ def _print_resanitize(result: ResanitizeResult) -> None:
     print_text(f"{files} {replaced}, {result.unchanged} held nothing to redact ({result.version})")
     if result.replaced and not result.dry_run:
         print_text(
-            "outside lineage's reach: git history, versions in a bucket, other copies, the harness's own transcripts"
+            "lineage can't redact copies elsewhere: git history, versions in a bucket, the harness's own transcripts"
         )
 
 
@@ -300,8 +300,8 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
 def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
     """Remove a session for good: its files, rows and every copy of its text in the workspace.
 
-    A tombstone stays and keeps it from coming back. It prints a receipt: what went, what was checked, and what lies
-    outside lineage's reach.
+    A tombstone stays and keeps it from coming back. It prints a receipt: what was removed, what was checked, and
+    which copies it can't remove.
 
     \b
     Example:
@@ -335,13 +335,13 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     if not receipt.dry_run:
         print_text(f"  removed: {receipt.rows} rows; databases scrubbed")
         print_text(f"  stays: memory/tombstones/{receipt.session_token}.md")
-    print_text(f"checked {receipt.checked_files} other files for lines of the session")
+    print_text(f"searched {pluralize(receipt.checked_files, 'other file')} for lines of the session")
     for path in receipt.elsewhere:
-        print_text(f"  holds some too, and is not the session's: {path}")
+        print_text(f"  has some too, and stays: {path}")
     if receipt.naming_project:
         named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
         stay = "that stays" if len(receipt.naming_project) == 1 else "that stay"
         print_text(f"its project is named in {pluralize(len(receipt.naming_project), 'file')} {stay}: {named}")
-    print_text("outside lineage's reach:")
+    print_text("lineage can't remove these copies:")
     for place in receipt.out_of_reach:
         print_text(f"  {place}")

@@ -20,7 +20,7 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
     """Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.
 
     It finds, reads and remembers; removing, confirming and forgetting are yours. Other agents' sessions and books and
-    private sessions are out of its reach. `lineage help MCP` says how harnesses are told of it.
+    private sessions stay hidden from it. `lineage help MCP` says how to register it with a harness.
 
     \b
     Example:

@@ -36,7 +36,7 @@ def command(
 ) -> int:
     """Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry: then its book is
+    SESSION is a session's id, key or short id, or the beginning of one, or the id of an entry: then its book is
     opened. What is archived has a note, too.
 
     \b
@@ -53,10 +53,11 @@ def command(
     where = where or (_OBSIDIAN if is_in_vault(file.path) else _EDITOR)
     if where == _OBSIDIAN and not is_in_vault(file.path):
         raise WorkspaceError(
-            f"{root} is in no vault of Obsidian", hint="open the folder in Obsidian once, or `--editor`"
+            f"{root} is in no vault of Obsidian",
+            hint=f"open the folder in Obsidian once, or run `lineage open {session} --editor`",
         )
     if not prints:
-        _open_file(file, where)
+        _open_file(file, where, session)
     uri = file.uri if where == _OBSIDIAN else None
     if as_json:
         print_json({"path": str(file.path), "line": file.line, "with": where, "uri": uri})
@@ -67,16 +68,22 @@ def command(
     return 0
 
 
-def _open_file(file: FileLocation, where: str) -> None:
+def _open_file(file: FileLocation, where: str, session: str) -> None:
+    prints = f"`lineage open {session} --print` prints where it is"
     if where == _EDITOR:
-        words = find_editor("open the workspace as a vault of Obsidian; `--print` prints the path")
-        command = build_command(words, file.path, file.line)
-        run_program(command, hint="set VISUAL or EDITOR", failure_hint="`--print` prints the path")
+        command = build_command(find_editor(prints), file.path, file.line)
+        run_program(command, hint=f"set VISUAL or EDITOR; {prints}", failure_hint=prints)
         return
-    program, hint = find_opener(), "`--editor` opens it in VISUAL or EDITOR"
+    program, hint = find_opener(), f"install Obsidian, or run `lineage open {session} --editor`"
     if program is None:
-        raise InvalidInput("no program opens addresses here", hint=f"{hint}, `--print` prints it")
-    run_program([*program, file.uri], hint=hint, failure_hint="is Obsidian installed? `--editor`")
+        raise InvalidInput("no program opens Obsidian's addresses here", hint=hint)
+    try:
+        # what an opener tries and misses, a line each, tells the user less than the one sentence below
+        code = subprocess.run([*program, file.uri], check=False, stderr=subprocess.DEVNULL).returncode
+    except OSError as error:
+        raise InvalidInput(f"{program[0]} can't be started: {error.strerror}", hint=hint) from error
+    if code:
+        raise LineageError("nothing on this machine opens Obsidian's addresses", hint=hint)
 
 
 _GOTO_EDITORS = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})

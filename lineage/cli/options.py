@@ -92,7 +92,7 @@ def confirm(question: str, *, yes: bool, what: str, hint: str) -> None:
     """Ask, unless `yes`. Raises InvalidInput if nobody can answer, Abort for a no."""
     if not yes:
         if not sys.stdin.isatty():
-            raise InvalidInput(f"{what} has to be confirmed", hint=hint)
+            raise InvalidInput(f"{what} needs a yes, and here nobody can answer", hint=hint)
         click.confirm(question, abort=True)
 
 

@@ -72,10 +72,12 @@ def command(
     is_default = context.get_parameter_source("agent") is ParameterSource.DEFAULT
     is_named = is_default and parse_query(text).filters.agent is not None  # `agent:` in the query
     agent_id = None if agent == "all" or is_named else agent
-    find = partial(search, agent_id=agent_id, limit=limit, by_passage=passages, mode=mode, path=path)
+    more = limit < _MAX_LIMIT and not as_json  # one more tells whether there is more
+    find = partial(search, agent_id=agent_id, limit=limit + more, by_passage=passages, mode=mode, path=path)
 
     result, unshown, names, found = run_in_workspace(root, partial(_find, find=find, text=text, as_json=as_json))
-    hits, notes = result.hits, {"notes": list(result.notes)} if result.notes else {}
+    rest = f"there are more: `--limit {min(limit * 5, _MAX_LIMIT)}` shows them" if len(result.hits) > limit else ""
+    hits, notes = result.hits[:limit], {"notes": list(result.notes)} if result.notes else {}
     changes = count_changed_files(list_touched(hits))
     if as_json:
         results = list(map(_hit_as_json, hits, found, changes))
@@ -83,7 +85,6 @@ def command(
         return 0
     for note in result.notes:
         print_warning(f"note: {note}")
-    rest = f"the {limit} best; `--limit {limit * 5}` shows more" if len(hits) == limit < _MAX_LIMIT else ""
     if is_terminal():
         from lineage.cli.session_screen import print_hits
 

@@ -23,8 +23,8 @@ from lineage.cli.output import print_json, print_text
 def command(root: Path, host: str, port: int, names: Sequence[str], check: bool, as_json: bool) -> int:
     """Serve the page for people and the API under /api, until it is interrupted.
 
-    It is for this machine alone, unless --host or --allow-host say otherwise: then LINEAGE_WEB_TOKEN has to hold a
-    token, which is asked for. Where it is set, it is asked for on this machine, too.
+    Only this machine reaches it, unless --host or --allow-host say otherwise: then LINEAGE_WEB_TOKEN has to hold an
+    access key, which browsers are asked for. Where it is set, they are asked on this machine, too.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def command(root: Path, host: str, port: int, names: Sequence[str], check: bool,
         if as_json:
             print_json({"url": url, "workspace": place, "token": access_key is not None})
         else:
-            key = ", with the token" if access_key is not None else ""
+            key = ", with the access key" if access_key is not None else ""
             print_text(f"{place} at {url}{key}" + ("" if check else "; Ctrl-C ends it"))
         if check:
             return 0

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lineage.app.changed_files import ChangedFiles
+from lineage.app.clock import to_local
 from lineage.cli.book.print_entry import SHORT_ENTRY_ID
 from lineage.cli.listed_sessions import ListedSessions, describe_rest
 from lineage.cli.output import strip_controls
@@ -30,6 +32,10 @@ from lineage.workspace.lookup import SessionText
 _HARNESS_WIDTH = 100
 """A terminal of at least so many columns has room for the harness."""
 _MAX_PROJECT = 18
+_TURN_TIME = re.compile(
+    r"^(## \d+ · user · |> \[!\w+\]-? \d+ · )(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d:\d\dZ)", re.MULTILINE
+)
+"""The time in a turn's first line (format: Transcript): UTC, with a date where the day is another than before."""
 _FIRST_HEADING = re.compile(r"^# .*\n+", re.MULTILINE)
 
 
@@ -142,11 +148,27 @@ def print_session_text(shown: SessionText, name: str, changed: ChangedFiles | No
         project = clean(row.project or "")
         console.print(join_line([format_moment(row.membership_ts), clean(name, "yellow"), row.harness, project]))
         console.print()
-        console.print(build_markdown(text, keeps_lines=True))
+        console.print(build_markdown(_localize_turns(text), keeps_lines=True))
         for other in shown.sub_agents:
             console.print(clean(f"sub-agent {other.session_id}: {other.title}", "dim"))
 
     print_page(draw, is_prose=True)
+
+
+def _localize_turns(text: str) -> str:
+    """Return a transcript with its turns' times in this machine's zone; one whose day is not known stays in UTC."""
+    day = shown = ""
+
+    def localize(found: re.Match[str]) -> str:
+        nonlocal day, shown
+        day = found[2] or day
+        moment = to_local(datetime.fromisoformat(f"{day}T{found[3]}")) if day else None
+        if moment is None:
+            return found[0]
+        date, shown = f"{moment.date()} " * (f"{moment.date()}" != shown), f"{moment.date()}"
+        return f"{found[1]}{date}{moment:%H:%M:%S}"
+
+    return _TURN_TIME.sub(localize, text)
 
 
 def print_markdown(text: str) -> None:

@@ -16,10 +16,12 @@ from lineage.app.setup.observe import find_home, find_root, observe_machine, rea
 from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
 from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
 from lineage.cli import options
+from lineage.cli.hooks import print_parts
 from lineage.cli.output import print_error, print_json, print_text, show_stages
+from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput, WorkspaceError
 
-_YES_HINT = "answer its questions at a terminal, or run `lineage setup --yes`"
+_YES_HINT = "run it at a terminal, or accept all proposals with `lineage setup --yes`"
 
 
 @click.command("setup")
@@ -58,7 +60,7 @@ def command(
         raise InvalidInput("--with-memory goes with --undo", hint="run `lineage setup --undo --with-memory`")
     asks = not (yes or as_json)
     if asks and not sys.stdin.isatty():
-        raise InvalidInput("a set-up has to be confirmed", hint=_YES_HINT)
+        raise InvalidInput("set-up asks before it changes anything, and here nobody can answer", hint=_YES_HINT)
     state = observe_machine(option, harnesses)
     plan = _choose(state, harnesses, asks=asks, is_silent=as_json, **choices)
     report = (lambda _: None) if as_json else (lambda text: print_text(f"  {text}"))
@@ -100,7 +102,8 @@ def _ask_place(state: SetupState) -> SetupState:
     """Ask for the memory's folder until one can hold a memory."""
     shown = _shorten(format_location(state.folder))
     while True:
-        folder = resolve_workspace_root(click.prompt("Folder for the memory", default=shown))
+        answer = click.prompt("Folder for the memory (Enter for this one)", default=shown)
+        folder = resolve_workspace_root(shown if answer.lower() in ("y", "yes") else answer)
         try:
             place = read_place(find_root(folder))
         except WorkspaceError as error:
@@ -113,7 +116,8 @@ def _ask_place(state: SetupState) -> SetupState:
 
 def _print_found(state: SetupState) -> None:
     print_text(
-        "lineage keeps what your coding agents do as markdown files on this machine, and tells the next session."
+        "lineage saves the sessions of your coding agents as markdown files on this machine, and gives each new session"
+        " what it needs of earlier ones."
     )
     print_text()
     print_text(f"  memory     {_shorten(format_location(state.root))} ({state.place.value})")
@@ -122,8 +126,8 @@ def _print_found(state: SetupState) -> None:
     names = [f"{one.name}{_describe_hooks(one.workspace, state)}" for one in state.harnesses]
     print_text(f"  harnesses  {', '.join(names) or 'none with hooks on this machine'}")
     if names:
-        print_text("             hooks hand over sessions and tell each new one what came before; an MCP server and a")
-        print_text("             skill let agents search and remember. All of it goes with `lineage setup --undo`")
+        print_text("             hooks save each session and give new ones what they need; an MCP server and a skill")
+        print_text("             let agents search and remember. `lineage setup --undo` removes all of it")
     print_text(f"  history    {describe_history(state.history, SOON_DAYS)}")
     print_text()
 
@@ -141,14 +145,14 @@ def _print_result(plan: SetupPlan, result: SetupResult) -> None:
         elif outcome.next_step:
             print_text(f"  {outcome.harness}: {outcome.next_step}")
     for one in result.imports:
-        unread = f", {one.failed + len(one.problems)} not read: `lineage import {one.harness}` lists them"
-        print_text(
-            f"  {one.harness}: {one.captured} captured, {one.unchanged} there already{unread if one.problems else ''}"
-        )
+        parts = [f"{pluralize(one.captured - one.sub_agents, 'session')} imported"]
+        parts += [f"{pluralize(one.sub_agents, 'session')} of sub-agents"] * bool(one.sub_agents)
+        parts += [f"{one.unchanged} imported before"] * bool(one.unchanged)
+        unread = one.failed + len(one.problems)
+        parts += [f"{unread} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
+        print_text(f"  {one.harness}: {', '.join(parts)}")
     if any(outcome.changes for outcome in result.connected):
-        print_text("each session gets:")
-        for part in describe_parts(plan.root):
-            print_text(f"  {part}")
+        print_parts(describe_parts(plan.root))
     own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
     _print_next_steps(result, own)
 
@@ -156,17 +160,15 @@ def _print_result(plan: SetupPlan, result: SetupResult) -> None:
 def _print_next_steps(result: SetupResult, own: str) -> None:
     print_text("Next:")
     if result.project and result.tokens:
-        print_text(
-            f"  start an agent in {result.project}: it is told {result.tokens} tokens of memory; the same text by"
-        )
+        print_text(f"  start an agent in {result.project}: it gets {result.tokens} tokens of memory. Read them:")
         print_text(f"  lineage {own}context --project {_quote(result.project)}")
     else:
-        print_text("  start an agent as ever: its session is kept when it ends, and the next one is told of it")
-    print_text(f'  lineage {own}search "WORDS"    what any session or entry says')
-    print_text(f"  lineage {own}serve             all of it as a page in a browser")
-    print_text(f"  lineage {own}status            what keeps sessions from memory, if anything does")
+        print_text("  start an agent as usual: its session is saved when it ends, and the next one builds on it")
+    print_text(f'  lineage {own}search "WORDS"    find what was said, done and remembered')
+    print_text(f"  lineage {own}serve             read all of it in a browser")
+    print_text(f"  lineage {own}status            check that sessions are saved")
     if not own:
-        print_text("  lineage setup --undo      takes everything back, but the memory")
+        print_text("  lineage setup --undo      undo the set-up; the memory stays")
 
 
 def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
@@ -184,13 +186,13 @@ def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
 
 def _print_undo(result: UndoResult) -> None:
     for path in result.restored:
-        print_text(f"  as it was: {path}")
+        print_text(f"  {'restored' if Path(path).exists() else 'removed'} {path}")
     for path in result.removed:
         print_text(f"  removed {path}")
     for what in result.left:
         print_text(f"  left: {what}")
     if not result.workspace:
-        print_text("nothing to undo: no set-up changed this machine")
+        print_text("nothing to undo: `lineage setup` changed nothing on this machine")
     elif not result.removed:
         print_text(f"the memory stays: {result.workspace}")
 

@@ -29,7 +29,7 @@ from lineage.workspace.workspace import Workspace
 def command(root: Path, session: str, kind: str, turns: str | None, as_json: bool) -> int:
     """Print a session: title, outcome and its newest summary, another of its files, or some of its turns.
 
-    SESSION is a session id, key, token, or an unambiguous prefix of one, or the id of an entry, as search gives it. The
+    SESSION is a session's id, key or short id, or the beginning of one, or the id of an entry, as search gives it. The
     sub-agents that it started follow its summary.
 
     \b

@@ -64,7 +64,8 @@ def _fix(root: Path, *, yes: bool, as_json: bool) -> int:
         print_text(f"{finding.where}: {finding.what}")
         if not yes and not sys.stdin.isatty():
             raise InvalidInput(
-                f"`{line}` has to be confirmed", hint="run `lineage status --fix --yes`, or run it yourself"
+                f"`{line}` needs a yes, and here nobody can answer",
+                hint="run `lineage status --fix --yes`, or run it yourself",
             )
         if yes or click.confirm(f"Run `{line}`?", default=True):
             program = [sys.executable, "-m", "lineage", "--workspace", format_location(root)]
@@ -72,7 +73,7 @@ def _fix(root: Path, *, yes: bool, as_json: bool) -> int:
     after = examine(root).findings
     for finding in after:
         print_text(f"left: {finding.where}: {finding.what} → {finding.mend}")
-    print_text("no problems found" if not after else f"{pluralize(len(after), 'finding')} left")
+    print_text("no problems found" if not after else f"{pluralize(len(after), 'problem')} left")
     return FindingsReported.exit_code if after else 0
 
 
@@ -123,30 +124,30 @@ def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> in
 
 def _print_status(state: dict[str, Any]) -> None:
     _print_places(state)
-    print_text(f"redaction  {state['rules']} rules, {state['sanitizer']}")
+    print_text(f"redaction  {state['rules']} rules")
     for name in state["unusable_rules"]:
-        print_text(f"  not used: {name}: it goes by a path or a commit, not by a text")
+        print_text(f"  not used: {name}: it matches paths or commits, and lineage redacts texts")
     for name in state["kept_rules"]:
         print_text(f"  stays on: {name}: a rules file can't switch built-in rules off")
     for value in state["allowed"]:
         print_text(f"  allowed: {value}")
-    print_text(f"artifacts  {_format_numbers(state['artifacts']) or 'none yet'}")
+    print_text(f"files      {_format_files(state['artifacts'])}")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
     if state["hooks"]:
         print_text(f"hooks      {'; '.join(f'{name} {what}' for name, what in state['hooks'].items())}")
     if state["unshown"]:
         print_text(f"not shown  {state['unshown']}")
-    print_text(f"counted    {_format_numbers(state['counters'])}")
+    print_text(f"captured   {_format_counters(state['counters'])}")
     if state["not_learned"]:
-        print_text(f"dropped    {_format_numbers(state['not_learned'])}")
+        print_text(f"not learned  {_format_numbers(state['not_learned'])}")
     _print_recall(state)
-    print_text(f"removed    {state['tombstones']}")
+    print_text(f"removed    {pluralize(state['tombstones'], 'session')}")
     _print_model(state["model"])
     _print_embedding(state["embedding"])
     for mark, value in state["marks"].items():
         print_text(f"{mark}: {format_when(value)}")
     for session in state["open"]:
-        print_text(f"open       {session.describe()}")
+        print_text(f"open       {session.describe(format_when)}")
     _print_spool(state)
     if state["telemetry_was_damaged"]:
         print_text("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
@@ -161,12 +162,15 @@ def _print_places(state: dict[str, Any]) -> None:
 def _print_recall(state: dict[str, Any]) -> None:
     counts, off = state["recall"], state["recall_off"]
     if counts["given"] or off:
-        told = f"{counts['given']} given to sessions in {pluralize(counts['tokens'], 'token')}, {counts['used']} used"
-        print_text(f"recall     {told}" + (f"; off at the {' and the '.join(off)} (lineage.toml)" if off else ""))
+        given = f"{pluralize(counts['given'], 'quote')} given, {pluralize(counts['tokens'], 'token')}"
+        print_text(
+            f"recall     {given}; {counts['used']} used"
+            + (f"; off at the {' and the '.join(off)} (lineage.toml)" if off else "")
+        )
     if state["index"]:
         print_text("recall     nothing at a prompt or an action: the index is on a server, which no hook asks")
     elif state["recall_failures"]:
-        print_text(f"recall     said nothing at times, the last: {state['recall_failures'][-1]}")
+        print_text(f"recall     failed at times, last: {state['recall_failures'][-1]}")
 
 
 def _print_spool(state: dict[str, Any]) -> None:
@@ -214,6 +218,19 @@ def _print_embedding(state: dict[str, Any]) -> None:
         print_text(f"  {state['problem']}")
     for outcome, count in state["outcomes"].items():
         print_text(f"  {outcome}: {count}")
+
+
+def _format_files(counts: dict[str, int]) -> str:
+    nouns = {kind: f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s" for kind in counts}
+    shown = (f"{count} {kind if count == 1 else nouns[kind]}" for kind, count in sorted(counts.items()))
+    return ", ".join(shown) or "none yet"
+
+
+def _format_counters(counts: dict[str, int]) -> str:
+    """Return what was captured since counting began, and how often sessions were shown."""
+    nouns = {"captures": "capture", "compactions": "compaction", "turns": "turn", "redactions": "redaction"}
+    parts = [pluralize(counts[name], noun) for name, noun in nouns.items()]
+    return ", ".join([*parts, f"shown {pluralize(counts['shown'], 'time')}"])
 
 
 def _format_usage(usage: dict[str, Any]) -> str:

@@ -126,7 +126,7 @@ def mirror(root: Path, folder: str, every: float, once: bool, yes: bool, as_json
     suppress_hooks()
     with folder_mirror.open_mirror(root, folder) as run_round:
         if once:
-            return _print_once(run_round(yes), as_json=as_json)
+            return _print_once(root, run_round(yes), as_json=as_json)
         rounds = folder_mirror.RoundTimer(every)
         with _stop_on_sigterm(rounds.stop):
             if not as_json:
@@ -137,12 +137,13 @@ def mirror(root: Path, folder: str, every: float, once: bool, yes: bool, as_json
     return 0
 
 
-def _print_once(result: MirrorResult, *, as_json: bool) -> int:
+def _print_once(root: Path, result: MirrorResult, *, as_json: bool) -> int:
     if as_json:
         print_json(_mirror_as_json(result))
     else:
         print_text(_format_mirror(result) or "nothing changed")
         _print_details(result)
+        print_text(f"workspace: {format_location(root)}")
     return FindingsReported.exit_code if result.findings else 0
 
 

@@ -11,7 +11,7 @@ from lineage.app.worker import drain_and_sweep, run_worker
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.hook_entry import start_worker
-from lineage.cli.output import print_json, print_result, print_text
+from lineage.cli.output import format_when, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.pipeline.ingest.worker import DrainResult
 from lineage.workspace.lookup import describe_unshown
@@ -62,7 +62,7 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     for store in result.unread:
         print_text(store.describe())
     for waiting in result.waiting:
-        print_text(f"waiting: {waiting.describe()}")
+        print_text(f"waiting: {waiting.describe(format_when)}")
     captured = pluralize(len(result.captured), "session")
     print_text(
         f"{captured} captured, {result.unchanged} unchanged, {len(result.waiting)} still open,"

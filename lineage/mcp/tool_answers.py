@@ -44,7 +44,7 @@ def search_memory(call: ToolCall) -> str:
     changes = count_changed_files(list_touched(hits))
     pieces = list(map(partial(_format_hit, call["query"]), hits, load_passages(call.ws, hits, call["query"]), changes))
     notes = "".join(f" Note: {note}." for note in results.notes)
-    head = f"Results, best first: {len(pieces)}. Read on with `show`, by token and turns.{notes}"
+    head = f"Results, best first: {len(pieces)}. Read on with `show`, by short id and turns.{notes}"
     return render_response(head, pieces, "Ask more narrowly, or for fewer.", empty="nothing found; try other words")
 
 
@@ -75,7 +75,7 @@ def _identify(hit: Hit) -> str | None:
 def list_sessions(call: ToolCall) -> str:
     """Return the agent's newest sessions."""
     rows = call.access.list_sessions(call["limit"], call["project"], call["folder"])
-    head = f"Sessions, newest first, by token: {len(rows)}. Read one with `show`."
+    head = f"Sessions, newest first, by short id: {len(rows)}. Read one with `show`."
     pieces = [_format_session(row) for row in rows]
     return render_response(head, pieces, "Ask for fewer, or for one project.", empty="no sessions")
 

@@ -63,7 +63,7 @@ class Search(RequestModel):
 class Show(RequestModel):
     """A session, or a part of it."""
 
-    session: Annotated[str, _given("A session's token or id, or an unambiguous beginning.")]
+    session: Annotated[str, _given("A session's id or short id, or the beginning of one.")]
     turns: Annotated[Text, _text('Turns of the transcript, "12-18" or "12". Without: the summary.')] = None
     kind: Annotated[
         Literal["summary", "compaction", "manifest"], Field(description="Without `turns`: which of its files.")
@@ -151,7 +151,7 @@ class Tool:
 TOOLS = (
     Tool("search", "Search memory",
         "Find what earlier sessions said and what was remembered, best first: each with the passages that answer, and "
-        "token and turns to read on with `show`.", Search),
+        "short id and turns to read on with `show`.", Search),
     Tool("show", "Read a session", "Read one session: its summary, or turns of its transcript by number.", Show),
     Tool("sessions", "List sessions", "List your earlier sessions, newest first, each with its title and outcome.",
         ListSessions),

@@ -69,7 +69,7 @@ class Guard:
 
     def _refuse_anonymous(self, scope: Scope) -> Response:
         if _is_api(scope) or scope["method"] not in SAFE_METHODS:
-            return _build_refusal(scope, 401, "this needs the token", "send it as `Authorization: Bearer TOKEN`")
+            return _build_refusal(scope, 401, "this needs the access key", "send it as `Authorization: Bearer KEY`")
         return RedirectResponse(LOGIN_PATH, 303)
 
 

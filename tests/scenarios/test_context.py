@@ -36,6 +36,16 @@ def vault(lineage: LineageCommand) -> LineageCommand:
     return lineage
 
 
+def test_a_session_is_named_by_the_beginning_of_its_id_too(vault: LineageCommand) -> None:
+    """What a session found is shown to itself by any of its names, and to no other."""
+    vault.end_sample()
+    own = f"session/{derive_session_token('default', SAMPLE_ID)}"
+    assert vault("remember", "--scope", own, "--kind", "note", "The harbour is deep.").code == 0
+    for name in (SAMPLE_ID, SAMPLE_ID[:8], derive_session_token("default", SAMPLE_ID)):
+        assert "The harbour is deep." in vault("context", "--session", name).out, name
+    assert "The harbour is deep." not in vault("context", "--session", "not-captured-yet").out
+
+
 def curate(vault: LineageCommand, text: str) -> None:
     """AGENT_MEMORY.md as an editor leaves it."""
     (vault.root / "AGENT_MEMORY.md").write_text(text, encoding="utf-8")
@@ -113,10 +123,10 @@ def test_an_explanation_names_what_was_cut_and_what_was_dropped(vault: LineageCo
     curate(vault, "A fact of many words.\n" * 200)
     capture(vault, tmp_path, "s-1", make_turns("Mend the reader.", "Done."))
     lines = {line.split()[0]: line for line in vault("context", "--explain").out.splitlines()}
-    assert list(lines) == ["section", *SECTIONS, "in"]
+    assert list(lines) == ["section", *SECTIONS, "total"]
     assert lines["curated"].endswith(" of 200: cut")
     assert lines["rules"].split()[-1] == "-"
-    assert " 2000" in lines["in"]
+    assert " 2000" in lines["total"]
     small = vault("context", "--explain", "--budget", "120").out
     assert "last_session" in small and "dropped, there is no room for it" in small
     assert vault("context", "--budget", "120", "--json").json["tokens"] <= 120

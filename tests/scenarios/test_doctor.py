@@ -365,8 +365,8 @@ def test_it_says_what_sessions_get_and_how_each_part_is_turned_off(lineage: Line
     said = lineage("hooks", "install", "claude-code").out
     for text in (said, lineage("doctor").out):
         for words in (
-            "block: at its start",
-            "`budget = 0`",
+            "block: when it starts",
+            "`lineage config set context.budget 0`",
             "recall: at a prompt",
             "--no-recall",
             "--no-mcp",
@@ -376,8 +376,8 @@ def test_it_says_what_sessions_get_and_how_each_part_is_turned_off(lineage: Line
     assert len(lineage("doctor", "--json").json["told"]) == 4
     lineage("hooks", "install", "claude-code", "--no-mcp", "--no-skill", "--no-recall")
     done = lineage("doctor")
-    assert (done.code, "block: at its start" in done.out, "--no-" in done.out) == (0, True, False)
+    assert (done.code, "block: when it starts" in done.out, "--no-" in done.out) == (0, True, False)
     status = lineage("hooks", "status", "claude-code").out
-    assert "with it: no mcp, no skill, no recall" in status
+    assert "also: no mcp, no skill, no recall" in status
     (lineage.root / "lineage.toml").write_text("[context]\nbudget = 0\n")
     assert lineage("doctor", "--json").json["told"] == []

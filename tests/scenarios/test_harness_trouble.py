@@ -56,7 +56,7 @@ def test_a_machine_without_any_harness_is_no_trouble(lineage: LineageCommand) ->
         (("doctor",), "no problems found"),
         (("hooks", "install"), "no harness with hooks on this machine"),
         (("hooks", "status"), "no harness with hooks on this machine"),
-        (("import", "all"), "no harness keeps a history on this machine"),
+        (("import", "all"), "no harness has sessions on this machine"),
         (("sweep",), "0 sessions captured"),
     ):
         done = lineage(*words)

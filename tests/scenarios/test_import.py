@@ -165,7 +165,9 @@ def test_all_finds_every_harness_that_keeps_a_history_here(lineage: LineageComma
     assert all(report["captured"] for report in done["harnesses"])
     shown = lineage("import", "all")
     assert shown.code == 0
-    assert re.search(r"^gemini       \d sources, 0.0 MB: 0 sessions captured, 4 unchanged", shown.out, re.MULTILINE)
+    assert re.search(
+        r"^gemini       0 sessions imported, 4 imported before \(\d files or records, \d+ kB\)", shown.out, re.MULTILINE
+    )
 
 
 def test_what_a_database_keeps_back_is_named_and_comes_with_the_next_import(
@@ -412,11 +414,10 @@ class TestDryRun:
         imported(lineage, "claude-code", first)
         before = everything(lineage.root)
         shown = lineage("import", "claude-code", str(folder), "--dry-run").out
-        assert "3 sources, " in shown
-        assert "2 sessions to capture, 1 unchanged" in shown
+        assert "2 sessions to import, 1 imported before (3 files or records, " in shown
         assert "nothing was written" in shown
         assert everything(lineage.root) == before
-        assert "1 source, " in lineage("import", "claude-code", str(first), "--dry-run").out
+        assert "(1 file or record, " in lineage("import", "claude-code", str(first), "--dry-run").out
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_over_all_harnesses_it_counts_what_the_import_then_brings(
@@ -475,8 +476,8 @@ class TestUsage:
 
     def test_no_history_is_no_error(self, lineage: LineageCommand) -> None:
         assert imported(lineage, "codex")["sources"] == 0
-        assert "no harness keeps a history" in lineage("import", "all").out
-        assert "no harness keeps a history" in lineage("import", "all", "--dry-run").out
+        assert "no harness has sessions on this machine" in lineage("import", "all").out
+        assert "no harness has sessions on this machine" in lineage("import", "all", "--dry-run").out
 
     @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
     def test_a_name_that_is_no_text_is_a_problem(self, lineage: LineageCommand, tmp_path: Path) -> None:

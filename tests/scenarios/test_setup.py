@@ -97,7 +97,7 @@ def machine(tmp_path: Path) -> Iterator[Home]:
 def test_one_command_and_the_next_session_is_told(machine: Home) -> None:
     out = machine.expect("setup", "--yes")
     assert "1 session of claude-code" in out
-    assert "captured" in out
+    assert "imported" in out
     assert "csv.reader" in machine.expect("context", "--project", "/home/ada/reader")
     status = json.loads(machine.expect("hooks", "status", "--json"))["harnesses"]
     connected = {one["harness"]: one for one in status if one["present"]}
@@ -133,7 +133,7 @@ def test_again_changes_nothing(machine: Home) -> None:
     machine.expect("setup", "--yes")
     settings = {name: data for name, data in machine.files().items() if not name.startswith("lineage/.lineage")}
     out = machine.expect("setup", "--yes")
-    assert "connected" in out and "0 captured, 1 there already" in out
+    assert "connected" in out and "0 sessions imported, 1 imported before" in out
     assert {name: data for name, data in machine.files().items() if not name.startswith("lineage/.lineage")} == settings
 
 
@@ -186,8 +186,14 @@ def test_the_questions_at_a_terminal(machine: Home) -> None:
     assert code == 0, shown
     assert (machine.path / "notes" / "MEMORY.md").exists() and not machine.memory.exists()
     assert (machine.path / ".claude/settings.json").read_text(encoding="utf-8") == SETTINGS
-    assert "1 captured" in shown
+    assert "1 session imported" in shown
     assert str(machine.path / "notes") in machine.expect("status")
+
+
+def test_a_yes_to_the_folder_means_the_one_that_is_shown(machine: Home) -> None:
+    code, shown = machine.at_terminal("y", "n", "n")
+    assert code == 0, shown
+    assert (machine.memory / "MEMORY.md").exists() and not (machine.path / "y").exists()
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -298,7 +304,7 @@ def test_an_agents_folder_of_others_and_one_of_ours(machine: Home) -> None:
     machine.expect("setup", "--undo", "--with-memory", "--yes")
     machine.expect("init", str(machine.path / ".agents"))
     out = machine.expect("setup", "--yes")
-    assert "~/.agents (a memory already" in out and not machine.memory.exists()
+    assert "~/.agents (exists, and stays as it is)" in out and not machine.memory.exists()
 
 
 def test_another_machines_vault(machine: Home, tmp_path: Path) -> None:
@@ -308,7 +314,7 @@ def test_another_machines_vault(machine: Home, tmp_path: Path) -> None:
     subprocess.run(["rm", "-r", str(machine.memory / ".lineage")], check=True)  # what no sync carries along
     before = machine.files()
     out = machine.expect("setup", "--yes")
-    assert "a memory already, it stays" in out
+    assert "exists, and stays as it is" in out
     assert "csv.reader" in machine.expect("context", "--project", "/home/ada/reader")
     machine.expect("setup", "--undo", "--with-memory", "--yes")  # no set-up made it: it stays
     after = machine.files()

@@ -102,7 +102,10 @@ def test_lists_say_how_many_there_are(root: Path) -> None:
     assert "3 of 8 sessions; `lineage list --all`" in piped.err and "of 8" not in piped.out
     assert " of 8 sessions" not in run_on_terminal(root, "list", "--all").text
     assert len(run_process(root, "list", "--all", "--json").json["sessions"]) == 8
-    assert "the 1 best; `--limit 5` shows more" in run_on_terminal(root, "search", "parser", "fix", "--limit", "1").text
+    assert (
+        "there are more: `--limit 5` shows them"
+        in run_on_terminal(root, "search", "parser", "fix", "--limit", "1").text
+    )
 
 
 def test_times_are_those_of_the_machine_s_zone(root: Path) -> None:
@@ -114,6 +117,20 @@ def test_times_are_those_of_the_machine_s_zone(root: Path) -> None:
         return int(hours) * 60 + int(minutes)
 
     assert (find_minutes("Asia/Tokyo") - find_minutes("UTC")) % (24 * 60) == 9 * 60
+
+
+def test_turns_of_a_transcript_have_times_of_the_machine_s_zone(root: Path) -> None:
+    """The same turns in two zones, whose days part between them; a pipe gets the file as it is."""
+    lines = {
+        zone: re.findall(r"\b(\d+) · (?:user · )?((?:\d{4}-\d\d-\d\d )?)(\d\d):(\d\d):\d\d\b(?!Z)", seen.text)
+        for zone in ("UTC", "Asia/Tokyo")
+        if (seen := run_on_terminal(root, "show", "hostile", "--kind", "transcript", TZ=zone))
+    }
+    assert len(lines["UTC"]) == len(lines["Asia/Tokyo"]) > 1
+    for (number, _, hours, minutes), (other, _, there, same) in zip(*lines.values(), strict=True):
+        assert (number, minutes, (int(there) - int(hours)) % 24) == (other, same, 9)
+    assert lines["UTC"][0][1], "the first turn has its date"
+    assert re.search(r"\d\d:\d\d:\d\dZ", run_process(root, "show", "hostile", "--kind", "transcript").out)
 
 
 def test_what_writes_names_the_workspace_once_it_has_written(root: Path) -> None:

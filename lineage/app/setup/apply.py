@@ -74,7 +74,7 @@ def _make_memory(
         write_journal(machine, journal)
     if plan.makes_memory:
         init_workspace(plan.folder)
-        report(f"made the memory {location}")
+        report(f"created the memory {location}")
     return journal
 
 
@@ -95,7 +95,7 @@ def _set_default(machine: HostMachine, journal: SetupJournal, plan: SetupPlan, r
     config_files.make_folders(path)
     digest = None if before is None else compute_digest(before)  # the journal holds it: no backup
     config_files.replace(path, before, after, last_digest=digest)
-    report(f"wrote workspace = {location!r} into {path}")
+    report(f"set workspace = {location!r} in {path}")
     return str(path)
 
 

@@ -12,8 +12,8 @@ class PlaceState(Enum):
     """What stands at the place of a memory."""
 
     FREE = "new"
-    MEMORY = "a memory already, it stays"
-    UNFINISHED = "an unfinished memory"
+    MEMORY = "exists, and stays as it is"
+    UNFINISHED = "unfinished, will be completed"
     TAKEN = "other files"
 
 

@@ -44,7 +44,8 @@ def restore(root: Path, entry_id: str, as_json: bool) -> int:
     paths = [ref.path for ref in refs]
 
     def print_lines() -> None:
-        print_text(f"{name} may come back: its line is gone from {', '.join(paths)}")
-        print_text("  `lineage memory relearn` learns it again; what you said yourself, say again: `lineage remember`")
+        print_text(f"{name} is no longer blocked: its line is deleted from {', '.join(paths)}")
+        print_text("  `lineage memory relearn` learns it again from its session; what you typed, type again:")
+        print_text("  `lineage remember TEXT`")
 
     return print_result({"id": name, "paths": paths}, print_lines, as_json=as_json)

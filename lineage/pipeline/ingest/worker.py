@@ -305,9 +305,9 @@ class OpenSession:
     until: str | None
     process: str | None = None
 
-    def describe(self) -> str:
-        """Return a line for people."""
-        until = f"until {self.until}" if self.until else "while its process runs"
+    def describe(self, format_time: Callable[[str], str] = str) -> str:
+        """Return a line for people, with times as `format_time` writes them."""
+        until = f"until {format_time(self.until)}" if self.until else "while its process runs"
         return f"{self.harness} {self.session_id}, {until}"
 
 

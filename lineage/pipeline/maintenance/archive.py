@@ -108,7 +108,7 @@ def _parse_day(ws: Workspace, before: str) -> str:
     if moment is None:
         raise InvalidInput(f"not a day: {before[:40]!r}", hint=_HINT)
     if moment > Window.from_end(ws.now).since:
-        raise InvalidInput(f"{before} is within the last {WINDOW_DAYS} days, which the ledger shows", hint=_HINT)
+        raise InvalidInput(f"{before} is within the last {WINDOW_DAYS} days, which MEMORY.md lists", hint=_HINT)
     return moment
 
 

@@ -56,7 +56,7 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     location = find_entry(ws, prefix)
     quote = parse_quote(location.entry)
     if HEURISTIC not in location.entry.tags:
-        return Explanation(location, quote, "no rule found it: somebody wrote it, or a model proposed it")
+        return Explanation(location, quote, "a person or an agent typed it, or a model proposed it: no rule weighed it")
     turns, turn_id = load_source_turns(ws, location.entry)
     found = _find_utterance(read_utterances(turns), turn_id, quote)
     if not found:

@@ -30,7 +30,7 @@ Folder = Annotated[
     str | None, Field(description="A folder below a project's root: of sessions that ran or had files there.")
 ]
 Agent = Annotated[str, Field(description="The agent; `all` for every one.")]
-SessionId = Annotated[str, Field(description="A session id, key or token, or an unambiguous prefix of one.")]
+SessionId = Annotated[str, Field(description="A session's id, key or short id, or the beginning of one.")]
 FileKind = Annotated[str, OneOf(session_view.KINDS), Field(description="Which file.")]
 Tokens = Annotated[int, Field(ge=0, le=1_000_000)]
 TurnNumber = Annotated[int, Field(ge=1, le=99_999_999, description="The first one's number.")]
@@ -116,7 +116,7 @@ def _search(
 def _get_context(
     ws: Workspace, call: WebCall, *, agent: Agent = "default", project: Project = None,
     query: Annotated[str | None, Field(description="What it is about.")] = None,
-    session: Annotated[str | None, Field(description="The running session, by token or id.")] = None,
+    session: Annotated[str | None, Field(description="The running session, by its id or short id.")] = None,
     budget: Annotated[Tokens | None, Field(description="The most tokens it may cost.")] = None,
 ) -> Any:  # fmt: skip
     if name_agent(agent) is None:
@@ -196,7 +196,7 @@ ROUTES: tuple[Route, ...] = (
         answer=models.SavedCheckpoint, run=_save_checkpoint),
     Route(GET, "/search", "search", "Sessions and entries of books that a query finds, best first.",
         answer=models.Results, run=_search),
-    Route(GET, "/context", "getContext", "What a new session is told, within a budget of tokens.",
+    Route(GET, "/context", "getContext", "The memory that a new session starts with, within a budget of tokens.",
         answer=models.Context, run=_get_context),
     Route(GET, "/activity", "getActivity", "Captures on each of the last 30 days, UTC.",
         answer=models.Days, run=_get_activity),
