@@ -15,6 +15,8 @@ class LineageError(Exception):
 
     exit_code = 1
     default_hint = "run `lineage status`"
+    more = ""
+    """The command to type where the hint names none; by default the help of the one that ran."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -27,6 +29,13 @@ class InvalidInput(LineageError):
 
     exit_code = 2
     default_hint = "run the command with `--help` to see what it takes"
+
+
+class SettingsError(InvalidInput):
+    """A settings file cannot be read, or a value in it is not allowed."""
+
+    default_hint = "mend the file that `lineage config path` names, then run the command again"
+    more = "`lineage config path` names the file"
 
 
 class WorkspaceError(LineageError):

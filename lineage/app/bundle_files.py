@@ -14,6 +14,8 @@ from lineage.pipeline.transfer import bundles
 from lineage.pipeline.transfer.bundle_export import BundleExport, export_global, export_session
 from lineage.workspace.workspace import Workspace
 
+_HINT = "name the file of a bundle: `lineage admin bundle import FILE`"
+
 
 def export_bundle(root: Path, session: str | None, output: Path, *, include_private: bool, force: bool) -> BundleExport:
     """Write the bundle of a session, or of the global books, to a file, atomically.
@@ -53,10 +55,10 @@ def _read_bundle_file(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise InvalidInput(f"{file} is no regular file", hint="name the file of a bundle")
+                raise InvalidInput(f"{file} is no regular file", hint=_HINT)
             data = opened.read(LIMITS.file_bytes + 1)
     except OSError as error:
-        raise WorkspaceError(f"{file}: {error.strerror or error}", hint="name the file of a bundle") from error
+        raise WorkspaceError(f"{file}: {error.strerror or error}", hint=_HINT) from error
     if len(data) > LIMITS.file_bytes:
-        raise InvalidInput(f"{file} is larger than a bundle may be", hint="name the file of a bundle")
+        raise InvalidInput(f"{file} is larger than a bundle may be", hint=_HINT)
     return data

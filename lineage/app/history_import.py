@@ -42,10 +42,12 @@ def build_import_request(
     for path in paths:
         if not is_there(Path(path)):
             raise TranscriptError(
-                f"there is nothing at {path}", hint="check the path; without one lineage looks itself"
+                f"there is nothing at {path}", hint=f"check the path; `lineage import {harness}` looks for itself"
             )
     if harness == ALL and paths:
-        raise InvalidInput("whose files are these?", hint=f"name their harness: one of {', '.join(ADAPTERS)}")
+        raise InvalidInput(
+            "whose files are these?", hint="name their harness, for example `lineage import claude-code PATH`"
+        )
     adapter = None if harness == ALL else load_adapter(harness)
     if adapter and not paths and not list_history_roots(harness, machine.home, machine.environment):
         raise InvalidInput(

@@ -42,7 +42,7 @@ _DEFAULT_FOLDER = "lineage"
 _CONFIG_FILE = "lineage.toml"
 _MEMORY_MD = memory_md_path(DEFAULT_AGENT)
 _GENERATED_MARK = b"`lineage render` writes it again"
-_SEPARATE_FOLDER_HINT = "keep the memory in a folder of its own: lineage init VAULT --folder NAME"
+_SEPARATE_FOLDER_HINT = "keep the memory in a folder of its own: `lineage init VAULT --folder NAME`"
 _PACKAGE_ONLY = frozenset({"handbook", "integrations", "services"})
 USER_FILES = frozenset({CURATED_PATH, _CONFIG_FILE, GITIGNORE})
 """What `init` makes once, and nobody writes again."""
@@ -140,7 +140,7 @@ def _check_vault_path(vault: Path) -> None:
         return
     except OSError as error:
         raise WorkspaceError(
-            f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: lineage init DIR"
+            f"{str(vault)[:120]} can't be a workspace: {error.strerror}", hint="name another folder: `lineage init DIR`"
         ) from error
 
 
@@ -156,7 +156,7 @@ def check_bucket(root: Path) -> None:
     if violation:
         raise FindingsReported(
             f"{format_location(root)} can't keep a memory: {violation}",
-            hint=f"run `lineage store check {format_location(root)}`",
+            hint=f"run `lineage admin store-check {format_location(root)}`",
         )
 
 
@@ -167,7 +167,7 @@ def _validate_folder(vault: Path, folder: str) -> str:
             "a bucket is no vault", hint=f"give the folder in the address: {format_location(vault)}/{folder}"
         )
     if not vault.is_dir():
-        raise WorkspaceError(f"no vault at {vault}", hint="name the vault's folder: lineage init VAULT --folder NAME")
+        raise WorkspaceError(f"no vault at {vault}", hint="name the vault's folder: `lineage init VAULT --folder NAME`")
     if (vault / _CONFIG_FILE).is_file():
         raise WorkspaceError(f"{vault} is a workspace itself", hint=f"run `lineage init {vault}`, without --folder")
     parts = folder.replace("\\", "/").strip("/").split("/")

@@ -50,7 +50,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         problem = f"can't listen at {host}, port {port}: {os.strerror(error.errno) if error.errno else error}"
-        raise WorkspaceError(problem, hint="name another port with `--port`") from error
+        raise WorkspaceError(problem, hint="name another port: `lineage serve --port 0` takes any free one") from error
 
 
 def format_url(listener: socket.socket) -> str:

@@ -5,6 +5,7 @@ that knows the difference. Files of this machine only lie below `.lineage/` of t
 """
 
 import os
+import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import islice
@@ -15,7 +16,7 @@ import lineage
 from lineage.config import SETTINGS_FILE, Settings, parse_settings
 from lineage.config.machine import MachineSettings, parse_machine_settings
 from lineage.core.base.address import SCHEMES, address_to_folder, folder_to_address, is_address, normalize_address
-from lineage.errors import ExtraMissing, InvalidInput, WorkspaceError
+from lineage.errors import ExtraMissing, InvalidInput, SettingsError, WorkspaceError
 from lineage.harness import detect_caller as callers
 from lineage.harness.registry import HARNESSES
 from lineage.store import LocalStore, Store, read_or_none
@@ -57,7 +58,9 @@ def resolve_workspace_root(option: str | None, environment: Mapping[str, str] | 
     try:
         return Path(name).expanduser().absolute()
     except RuntimeError as error:
-        raise WorkspaceError(f"there is no home folder for {name!r}", hint="name the folder itself") from error
+        raise WorkspaceError(
+            f"there is no home folder for {name!r}", hint="name the folder itself: `lineage -w DIR status`"
+        ) from error
 
 
 def resolve_bucket_folder(address: str, environment: Mapping[str, str]) -> Path:
@@ -101,10 +104,11 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
     if not is_workspace(root, store):
         name, near = format_location(root), find_nearest_workspace(root)
         is_default = name == str(expand_home(_DEFAULT_ROOT))
-        makes = "lineage setup" if is_default else f"lineage init {name}"
+        makes = "lineage setup" if is_default else f"lineage init {shlex.quote(name)}"
         hint = f"run `{makes}`, or name another with `--workspace`"
         raise WorkspaceError(
-            f"no workspace at {name}", hint=f"did you mean `lineage -w {near}`? Else {hint}" if near else hint
+            f"no workspace at {name}",
+            hint=f"did you mean `lineage -w {shlex.quote(str(near))}`? Else {hint}" if near else hint,
         )
 
 
@@ -197,7 +201,7 @@ def read_machine_settings(path: Path) -> MachineSettings:
     except (FileNotFoundError, NotADirectoryError):  # the normal case: most machines have no such file
         return MachineSettings()
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
+        raise SettingsError(f"{path} cannot be read: {error.strerror}", hint="mend it, or move it away") from error
     # The file names programs to run: whoever may write it runs code as this user.
     if os.name != "nt" and status.st_mode & _OTHERS_WRITE:
         raise InvalidInput(f"{path} may be changed by anybody", hint=f"run `chmod o-w {path}`")

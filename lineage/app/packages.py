@@ -10,6 +10,7 @@ from lineage.errors import InvalidInput, describe_os_error
 from lineage.installing.packages import MANIFEST, build_packages, is_manifest
 
 _NAMESPACE = re.compile(r"[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+")
+_EXAMPLE = "`lineage hooks package ./lineage-packages"
 
 
 def write_packages(folder: Path, namespace: str) -> list[str]:
@@ -19,7 +20,7 @@ def write_packages(folder: Path, namespace: str) -> list[str]:
     if a file cannot be written.
     """
     if not _NAMESPACE.fullmatch(namespace):
-        raise InvalidInput(f"not a namespace: {namespace!r}", hint="name yours: --namespace io.github.YOU")
+        raise InvalidInput(f"not a namespace: {namespace!r}", hint=f"name yours: {_EXAMPLE} --namespace io.github.YOU`")
     files = build_packages(__version__, namespace)
     try:
         _require_own(folder, files)
@@ -28,20 +29,23 @@ def write_packages(folder: Path, namespace: str) -> list[str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise describe_os_error(f"{folder} cannot be written", error, hint="name another folder") from error
+        raise describe_os_error(
+            f"{folder} cannot be written", error, hint=f"name another folder: {_EXAMPLE}`"
+        ) from error
     return list(files)
 
 
 def _require_own(folder: Path, names: Collection[str]) -> None:
     """Raise InvalidInput unless the folder is missing, empty, or holds packages of lineage's and a repository alone."""
     if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"{folder} is no folder", hint="name an empty folder")
+        raise InvalidInput(f"{folder} is no folder", hint=f"name an empty folder: {_EXAMPLE}`")
     found = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()] if folder.exists() else []
     others = {path.relative_to(folder).as_posix() for path in found} - set(names)
     others = {name for name in others if not name.startswith(".git/")}
     if others or (found and not _has_manifest(folder)):
         what = f" ({min(others)})" if others else ""
-        raise InvalidInput(f"{folder} holds files that are not lineage's{what}", hint="name an empty folder")
+        hint = f"name an empty folder: {_EXAMPLE}`"
+        raise InvalidInput(f"{folder} holds files that are not lineage's{what}", hint=hint)
 
 
 def _has_manifest(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from lineage.config import Settings
 from lineage.core.sanitizer import BUILTIN, Ruleset, build_ruleset
 from lineage.core.sanitizer.allowlist import NOTHING_ALLOWED, AllowedValues, check_allowed_patterns
 from lineage.core.sanitizer.gitleaks import translate_config
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 from lineage.store import Store, read_or_none
 
 
@@ -55,8 +55,8 @@ def _read_rules_file(store: Store, path: str) -> dict[str, object]:
     blob = read_or_none(store, path)
     if blob is None:
         hint = "put the file into the workspace, or mend lineage.toml"
-        raise InvalidInput(f"sanitizer.rules_path names {path!r}, which is not there", hint=hint)
+        raise SettingsError(f"sanitizer.rules_path names {path!r}, which is not there", hint=hint)
     try:
         return tomllib.loads(blob.data.decode("utf-8", errors="replace"))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}", hint="mend it, then run the command again") from error
+        raise SettingsError(f"{path} is not valid TOML: {error}", hint="mend it, then run the command again") from error

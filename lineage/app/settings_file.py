@@ -49,7 +49,11 @@ def set_setting(root: Path, name: str, words: Sequence[str]) -> Any:
         text = (present or b"").decode("utf-8", "surrogateescape")
         parse_settings(text)  # a file that is broken already is named before it is changed
         new = replace_setting(text, table, key, value, SETTINGS_FILE)
-        parse_settings(new)
+        try:
+            parse_settings(new)
+        except InvalidInput as error:
+            hint = f"nothing was changed; `lineage config get {name}` prints what it is now"
+            raise InvalidInput(error.message, hint=hint) from error
         return new.encode("utf-8", "surrogateescape") if new != text else None
 
     update(store, SETTINGS_FILE, change)
@@ -61,17 +65,22 @@ def _parse_value(name: str, words: Sequence[str], default: object) -> object:
     if isinstance(default, list):
         return list(words)
     if len(words) != 1:
-        raise InvalidInput(f"{name} takes one value, not {len(words)}", hint="put a value with blanks in quotes")
+        raise InvalidInput(
+            f"{name} takes one value, not {len(words)}",
+            hint=f"put a value with blanks in quotes: `lineage config set {name} VALUE`",
+        )
     (word,) = words
     if isinstance(default, bool):
         if word.lower() not in ("true", "false"):
-            raise InvalidInput(f"{name} is true or false, not {word[:40]!r}", hint=f"lineage config set {name} true")
+            raise InvalidInput(
+                f"{name} is true or false, not {word[:40]!r}", hint=f"run `lineage config set {name} true`"
+            )
         return word.lower() == "true"
     if isinstance(default, int):
         try:
             return int(word)
         except ValueError as error:
-            hint = f"lineage config set {name} {default}"
+            hint = f"run `lineage config set {name} {default}`"
             raise InvalidInput(f"{name} is a whole number, not {word[:40]!r}", hint=hint) from error
     return word
 

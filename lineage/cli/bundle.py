@@ -51,7 +51,7 @@ def export(
       lineage admin bundle export 2489c83d -o ~/again.zip --force
     """
     if is_global == (session is not None):
-        raise InvalidInput("name a session, or give --global", hint="lineage admin bundle export SESSION -o FILE")
+        raise InvalidInput("name a session, or give --global", hint="run `lineage admin bundle export SESSION -o FILE`")
     path = expand_home(output)
     result = bundle_files.export_bundle(root, session, path, include_private=include_private, force=force)
     return print_bundle(output, result, as_json=as_json)
@@ -86,7 +86,10 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, copy: bool, dry_
       lineage admin bundle import ~/session.zip --restore
     """
     if restore and copy:
-        raise InvalidInput("--restore brings back what was, --copy makes another", hint="give one of them")
+        raise InvalidInput(
+            "--restore brings back what was, --copy makes another",
+            hint="run `lineage admin bundle import FILE --restore`, or `--copy` instead",
+        )
     path = expand_home(file)
     result = bundle_files.import_bundle_file(root, path, restore=restore, trust=trust, copy=copy, dry_run=dry_run)
     return print_result(result, lambda: _print_result(result), as_json=as_json)

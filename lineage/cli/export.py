@@ -64,7 +64,7 @@ def command(
     forms = {"site": site, "html": html, "markdown": markdown, "bundle": bundle}
     named = {name: place for name, place in forms.items() if place is not None}
     if len(named) != 1 or (session is None) != ("site" in named):
-        hint = "lineage export --site DIR, or lineage export SESSION --html FILE"
+        hint = "run `lineage export --site DIR`, or `lineage export SESSION --html FILE`"
         raise InvalidInput(
             "give one of --site, --html, --markdown and --bundle; a SESSION for all but --site", hint=hint
         )

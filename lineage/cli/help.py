@@ -33,7 +33,8 @@ def command(root: Path, topic: tuple[str, ...], folder: bool, as_json: bool) -> 
     found = handbook.find_topic(pages, " ".join(topic) or handbook.START)
     if found is None:
         titles = ", ".join(page.title for page in pages)
-        raise NotFoundError(f"the handbook has no topic {' '.join(topic)[:60]!r}", hint=f"topics: {titles}")
+        hint = f"run `lineage help TOPIC` with one of: {titles}"
+        raise NotFoundError(f"the handbook has no topic {' '.join(topic)[:60]!r}", hint=hint)
     text = handbook.unlink(found.text).rstrip("\n")
     if is_terminal() and not as_json:
         from lineage.cli.session_screen import print_markdown

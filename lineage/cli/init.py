@@ -19,7 +19,7 @@ _MAX_NAMED = 8
 
 
 @options.command("init")
-@click.argument("directory", required=False, metavar="[DIR]")
+@click.argument("directory", required=False, metavar="[DIR]", callback=options.require_name)
 @click.option("--folder", metavar="NAME", help="DIR is a vault: put everything under this folder of it.")
 @click.option("--shared", is_flag=True, help="Let the folder's group read it; else only you can.")
 @click.option("--yes", is_flag=True, help="Replace what lineage's files conflict with, and do not ask.")
@@ -38,7 +38,10 @@ def command(
       lineage init ~/memory
     """
     if yes and skip:
-        raise InvalidInput("--yes and --skip exclude each other", hint="give one of them")
+        raise InvalidInput(
+            "--yes and --skip exclude each other",
+            hint="run `lineage init --yes` to replace files of yours, `lineage init --skip` to leave them",
+        )
     target = resolve_workspace_root(directory) if directory else root
     asks = not (skip or as_json) and sys.stdin.isatty()
 

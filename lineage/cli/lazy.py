@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+COMMAND_KEY = "command"
+"""Under it a group leaves the words of the command that it runs in the object of the root context."""
 _MAX_SHORT_HELP = 70
 
 
@@ -26,7 +28,9 @@ class HelpfulGroup(click.Group):
             near = get_close_matches(name, self.list_names(ctx), n=2, cutoff=0.6)
             meant = " or ".join(f"`{ctx.command_path} {one}`" for one in near)
             raise click.UsageError(f"no command {name[:40]!r}" + (f"; did you mean {meant}?" if near else ""), ctx)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        ctx.find_root().ensure_object(dict)[COMMAND_KEY] = f"{ctx.command_path} {found[0]}"
+        return found
 
 
 class LazyGroup(HelpfulGroup):

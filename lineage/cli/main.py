@@ -8,12 +8,19 @@ from collections.abc import Sequence
 import click
 
 from lineage import __version__
-from lineage.cli.lazy import LazyGroup
+from lineage.cli.lazy import COMMAND_KEY, LazyGroup
 from lineage.cli.output import print_error
-from lineage.errors import DiskFull, LineageError, describe_os_error
+from lineage.errors import DiskFull, InvalidInput, LineageError, describe_os_error
 
 UNEXPECTED = 3
 INTERRUPTED = 130
+_REFUSALS = frozenset(
+    {
+        errno.EACCES, errno.EFBIG, errno.EIO, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EPERM,
+        errno.EROFS,
+    }
+)  # fmt: skip
+"""What a system says of a file that the user named, or may not use: no mistake of this program."""
 SECTIONS = {
     "Start": {
         "setup": "Set up a memory: its folder, harnesses, earlier sessions.",
@@ -99,7 +106,7 @@ def cli(ctx: click.Context, workspace: str | None, no_pager: bool) -> None:
       lineage list
       lineage search "why did the parser drop the last line"
     """
-    ctx.obj = {"workspace": workspace, "pager": not no_pager}
+    ctx.ensure_object(dict).update(workspace=workspace, pager=not no_pager)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -107,55 +114,63 @@ def run(arguments: Sequence[str]) -> int:
 
     A command may return its own. Else: 0 done, 1 expected failure, 2 usage, 3 unexpected, 4 findings, 130 interrupted.
     """
+    state: dict[str, object] = {}
     try:
-        result = _run_click(arguments)
+        result = _run_click(arguments, state)
         return result if isinstance(result, int) else 0
     except LineageError as error:
-        print_error(error.message, error.hint)
+        print_error(error.message, error.hint, _get_command(state), error.more)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
-        return _report_interrupt(is_answer=isinstance(error, click.Abort) and error.__cause__ is None)
+        is_answer = isinstance(error, click.Abort) and error.__cause__ is None
+        return _report_interrupt(_get_command(state), is_answer=is_answer)
     except BrokenPipeError:
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
-        return _report_unexpected(error)
+        return _report_unexpected(error, _get_command(state))
 
 
-def _run_click(arguments: Sequence[str]) -> object:
+def _run_click(arguments: Sequence[str], state: dict[str, object]) -> object:
     try:
-        return cli.main(list(arguments), prog_name="lineage", standalone_mode=False)
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "lineage"
-        if isinstance(error, click.exceptions.NoArgsIsHelpError):
-            error.show()
-        else:
-            print_error(error.format_message().rstrip("."), f"run `{command} --help` to see what it takes")
-        return error.exit_code
-    except click.ClickException as error:
+        return cli.main(list(arguments), prog_name="lineage", standalone_mode=False, obj=state)
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else _get_command(state)
+        print_error(error.format_message().rstrip("."), InvalidInput.default_hint, command)
+        return error.exit_code
 
 
-def _report_interrupt(*, is_answer: bool) -> int:
+def _get_command(state: dict[str, object]) -> str:
+    """Return the words of the command that runs, as far as it is known."""
+    return str(state.get(COMMAND_KEY, "lineage"))
+
+
+def _report_interrupt(command: str, *, is_answer: bool) -> int:
     """Print that the user ended the command, at a question or anywhere else."""
     if is_answer:
-        print_error("stopped at the question: you did not say yes", "run the command again, and answer y to go on")
+        print_error("stopped at the question: you did not say yes", f"run `{command}` again, and answer y to go on")
     else:
-        print_error("interrupted", "run the command again: it goes on where it was cut off")
+        print_error("interrupted", f"run `{command}` again: what it had finished is kept")
     return INTERRUPTED
 
 
-def _report_unexpected(error: Exception) -> int:
+def _report_unexpected(error: Exception, command: str) -> int:
     if isinstance(error, OSError):
         if error.errno in (errno.EMFILE, errno.ENFILE):
-            print_error("too many open files", "allow more with `ulimit -n 1024`, and run the command again")
+            print_error("too many open files", f"allow more with `ulimit -n 1024`, and run `{command}` again")
             return 1
-        if isinstance(full := describe_os_error(error.filename or "what was to be written", error), DiskFull):
-            print_error(full.message, full.hint)
-            return full.exit_code
-    print_error(f"unexpected: {type(error).__name__}", f"please send us the report {_write_report()}")
+        what = str(error.filename) if error.filename else "what was to be written"
+        described = describe_os_error(what, error, f"name another place, or mend it; then run `{command}` again")
+        if isinstance(described, DiskFull) or (error.filename and error.errno in _REFUSALS):
+            print_error(described.message, described.hint, command)
+            return described.exit_code
+    hint = f"run `{command}` again; if it ends so again, please send us the report {_write_report()}"
+    print_error(f"unexpected: {type(error).__name__}", hint)
     return UNEXPECTED
 
 

@@ -30,7 +30,7 @@ def command(root: Path, agent: str, project: str | None, only_tools: bool, as_js
     if only_tools:
         return _print_tools(as_json=as_json)
     if validate_agent_id(agent) == "all":
-        raise InvalidInput("one server serves one agent", hint="name it: lineage mcp --agent ID")
+        raise InvalidInput("one server serves one agent", hint="name it: `lineage mcp --agent ID`")
     from lineage.mcp.server import serve
 
     caller = detect_caller() or DEFAULT_CALLER

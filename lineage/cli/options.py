@@ -32,7 +32,7 @@ path = click.option(
 
 def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        ctx.find_root().obj = (ctx.find_root().obj or {}) | {"pager": False}
+        ctx.find_root().ensure_object(dict)["pager"] = False
 
 
 no_pager = click.option(
@@ -40,6 +40,13 @@ no_pager = click.option(
     help="Print it as it is, however long; PAGER= in the environment does, too.",
 )  # fmt: skip
 """Of commands whose output may be longer than a terminal."""
+
+
+def require_name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Refuse an empty name of a place: a shell variable that isn't set must not stand for the memory of this user."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("it is empty")
+    return value
 
 
 def is_folder(path: Path) -> bool:

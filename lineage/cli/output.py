@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from lineage.errors import InvalidInput
+
 if TYPE_CHECKING:  # `--help` imports nothing of the core
     from lineage.core.base.progress import Progress, StageProgress
 
 _CONTROL_CHARACTERS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+_MAX_LINE = 600
 _LABEL = re.compile(r" *\S+(?: \S+)?  +(?=\S)")
 """A label in a column of its own, before its value."""
 
@@ -135,9 +138,34 @@ def print_warning(text: str) -> None:
     _echo(f"{strip_controls(text)}\n", sys.stderr)
 
 
-def print_error(message: str, hint: str) -> None:
-    """Print an error and its remedy on stderr."""
-    _echo(f"lineage: {strip_controls(message)}\n  {strip_controls(hint)}\n", sys.stderr)
+def print_error(message: str, hint: str, command: str = "", more: str = "") -> None:
+    """Print an error and its remedy on stderr, a line each.
+
+    The remedy names something to type: where the hint has nothing, `more`, or the help of `command`, by default of the
+    one that runs.
+    """
+    if not command:
+        context = click.get_current_context(silent=True)
+        command = context.command_path if context else "lineage"
+    _echo(f"lineage: {_fit_line(message)}\n  {_fit_line(add_command(hint, command, more))}\n", sys.stderr)
+
+
+def add_command(hint: str, command: str, more: str = "") -> str:
+    """Return the hint with `more`, or the help of `command`, behind it, unless it names something to type.
+
+    >>> (add_command("give one of them", "lineage init"), add_command("run `lineage list`", "lineage show"))
+    ('give one of them; `lineage init --help` says more', 'run `lineage list`')
+    """
+    if hint in ("", InvalidInput.default_hint):
+        return f"run `{command} --help` to see what it takes"
+    more = more or f"`{command} --help` says more"
+    return hint if "`lineage" in hint or "run `" in hint else f"{hint}; {more}"
+
+
+def _fit_line(text: str) -> str:
+    """Return the text as one line of bounded length: a name that somebody typed may be anything."""
+    line = strip_controls(text).strip("\n").replace("\n", "\\n")
+    return line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE // 2]} … {line[-_MAX_LINE // 4 :]}"
 
 
 def _echo(text: str, stream: TextIO) -> None:

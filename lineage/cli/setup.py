@@ -84,7 +84,7 @@ def _choose(
         state = _ask_place(state)
     if state.place is PlaceState.TAKEN:
         raise WorkspaceError(
-            f"{state.root} holds other files", hint="name another folder for the memory: lineage -w DIR setup"
+            f"{state.root} holds other files", hint="name another folder for the memory: `lineage -w DIR setup`"
         )
     wants = {"wants_hooks": not no_hooks, "wants_history": not no_import}
     plan = plan_setup(state, harnesses=harnesses, is_trial=trial, newest=newest, **wants)
@@ -175,7 +175,9 @@ def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
     journal = find_setup()
     if journal and with_memory and journal.is_new:
         question = f"Remove {journal.workspace} with everything that it remembers?"
-        options.confirm(question, yes=yes, what="removing a memory", hint="add --yes")
+        options.confirm(
+            question, yes=yes, what="removing a memory", hint="run `lineage setup --undo --with-memory --yes`"
+        )
     result = undo_setup(with_memory=with_memory)
     if as_json:
         print_json(asdict(result))

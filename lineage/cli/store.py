@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command("check")
-@click.argument("where", metavar="URL")
+@click.argument("where", metavar="URL", callback=options.require_name)
 @click.option("--processes", type=click.IntRange(2, 64), default=16, show_default=True, help="How many race.")
 @options.as_json
 def check(where: str, processes: int, as_json: bool) -> int:
@@ -52,8 +52,8 @@ def check(where: str, processes: int, as_json: bool) -> int:
 
 
 @click.command("migrate-store")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
+@click.argument("source", metavar="FROM", callback=options.require_name)
+@click.argument("target", metavar="TO", callback=options.require_name)
 @options.as_json
 def migrate(source: str, target: str, as_json: bool) -> int:
     """Copy a memory to another place, a folder or a bucket, and verify it there. FROM stays as it is.

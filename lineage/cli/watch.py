@@ -105,7 +105,7 @@ def _format_report(report: ReindexReport) -> str:
 
 
 @click.command("mirror")
-@click.argument("folder", metavar="FOLDER")
+@click.argument("folder", metavar="FOLDER", callback=options.require_name)
 @click.option(
     "--every", type=click.FloatRange(1, 86400), metavar="SECONDS", default=60, show_default=True, help="How often."
 )

@@ -3,13 +3,13 @@
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 
 
 def set_text(text: str, file: str, key: str, value: str | None) -> str:
     """Return a file's text with a text under a key of its root, or without the key (None).
 
-    Raise InvalidInput for a text that is no TOML.
+    Raise SettingsError for a text that is no TOML.
     """
     try:
         document = tomlkit.parse(text)
@@ -18,7 +18,7 @@ def set_text(text: str, file: str, key: str, value: str | None) -> str:
         elif document.get(key) != value:
             document[key] = value
     except (TOMLKitError, RecursionError) as error:
-        raise InvalidInput(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
+        raise SettingsError(f"{file} is not valid TOML: {error}", hint=f"mend {file}") from error
     return tomlkit.dumps(document)
 
 

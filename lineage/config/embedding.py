@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lineage.config.checks import check_provider, check_value, unknown_setting
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 
 NONE = "none"
 LOCAL = "local"
@@ -53,7 +53,7 @@ class EmbeddingSettings:
 def parse_embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSettings:
     """Return the settings that a table of `file` holds.
 
-    Raises InvalidInput for an unknown, mistyped or missing setting and for one out of range. No message repeats a key.
+    Raises SettingsError for an unknown, mistyped or missing setting and for one out of range. No message repeats a key.
     """
     names = [setting.name for setting in fields(EmbeddingSettings)]
     for key, value in table.items():
@@ -70,7 +70,7 @@ def parse_embedding_settings(file: str, table: Mapping[str, Any]) -> EmbeddingSe
 def _check_endpoint(file: str, settings: EmbeddingSettings) -> None:
     for name in ("url", "model"):
         if not getattr(settings, name):
-            raise InvalidInput(
+            raise SettingsError(
                 f"{file}: embedding.{name} is missing", hint='for example url = "http://localhost:11434/v1"'
             )
     try:
@@ -79,9 +79,9 @@ def _check_endpoint(file: str, settings: EmbeddingSettings) -> None:
     except ValueError:
         host = None
     if not host or url.scheme not in ("http", "https") or url.username or url.query or url.fragment:
-        raise InvalidInput(f"{file}: embedding.url is no address", hint='for example url = "https://host.example/v1"')
+        raise SettingsError(f"{file}: embedding.url is no address", hint='for example url = "https://host.example/v1"')
     if url.scheme == "http" and (settings.key or settings.key_variable) and not is_loopback(host):
-        raise InvalidInput(f"{file}: embedding.url would send the key unencrypted", hint="use https")
+        raise SettingsError(f"{file}: embedding.url would send the key unencrypted", hint="use https")
 
 
 def is_loopback(host: str) -> bool:

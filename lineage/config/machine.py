@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage.config.checks import check_provider, check_texts, check_type, check_value, parse_toml, unknown_setting
 from lineage.config.embedding import EmbeddingSettings, parse_embedding_settings
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 
 NONE = "none"
 COMMAND = "command"
@@ -82,7 +82,7 @@ _RANGES = {
 def parse_machine_settings(text: str, file: str) -> MachineSettings:
     """Return the settings that the text of `file` holds.
 
-    Raises InvalidInput for an unknown, mistyped or missing setting and for one out of range. The error names the file
+    Raises SettingsError for an unknown, mistyped or missing setting and for one out of range. The error names the file
     and, for an unknown key, the nearest known one.
     """
     tables = parse_toml(text, file, f"mend {file}")
@@ -103,7 +103,7 @@ def parse_machine_settings(text: str, file: str) -> MachineSettings:
 def _parse_bucket(file: str, table: Mapping[str, Any]) -> Mapping[str, str]:
     for key, value in table.items():
         if not isinstance(value, str | bool | int):
-            raise InvalidInput(f"{file}: bucket.{key} is {type(value).__name__}, not str")
+            raise SettingsError(f"{file}: bucket.{key} is {type(value).__name__}, not str")
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in table.items()}
 
 
@@ -136,11 +136,13 @@ def _parse_model(file: str, table: Mapping[str, Any]) -> ModelSettings:
     check_provider(file, "model", table, PROVIDERS)
     settings = ModelSettings(**values)
     if settings.provider == COMMAND and not settings.command:
-        raise InvalidInput(f"{file}: model.command is missing", hint='for example command = ["ollama", "run", "MODEL"]')
+        raise SettingsError(
+            f"{file}: model.command is missing", hint='for example command = ["ollama", "run", "MODEL"]'
+        )
     if settings.provider == LIBRARY and not settings.name:
-        raise InvalidInput(f"{file}: model.name is missing", hint="a name that `llm models` lists")
+        raise SettingsError(f"{file}: model.name is missing", hint="a name that `llm models` lists")
     if settings.provider == HARNESS and settings.name not in HARNESSES:
-        raise InvalidInput(f"{file}: model.name is none of {', '.join(HARNESSES)}", hint="for example claude-code")
+        raise SettingsError(f"{file}: model.name is none of {', '.join(HARNESSES)}", hint="for example claude-code")
     return settings
 
 
@@ -149,9 +151,9 @@ def _parse_command(file: str, value: Any) -> tuple[str, ...]:
     try:
         parts = shlex.split(value) if isinstance(value, str) else value
     except ValueError as error:
-        raise InvalidInput(f"{file}: model.command cannot be split: {error}", hint="give a list of texts") from error
+        raise SettingsError(f"{file}: model.command cannot be split: {error}", hint="give a list of texts") from error
     if not isinstance(parts, list) or not all(isinstance(part, str) and "\0" not in part for part in parts):
-        raise InvalidInput(f"{file}: model.command is not a list of texts", hint='command = ["PROGRAM", "ARGUMENT"]')
+        raise SettingsError(f"{file}: model.command is not a list of texts", hint='command = ["PROGRAM", "ARGUMENT"]')
     if parts and not parts[0].strip():
-        raise InvalidInput(f"{file}: model.command names no program", hint='command = ["PROGRAM", "ARGUMENT"]')
+        raise SettingsError(f"{file}: model.command names no program", hint='command = ["PROGRAM", "ARGUMENT"]')
     return tuple(parts)

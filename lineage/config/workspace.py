@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from lineage.config.checks import check_texts, check_type, parse_toml, unknown_setting
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 
 SETTINGS_FILE = "lineage.toml"
 
@@ -165,7 +165,7 @@ _MACHINE_ONLY = ("workspace", "index", "command", "url", "credentials", "model",
 
 
 def parse_settings(text: str) -> Settings:
-    """Return a `lineage.toml`'s settings. Raises InvalidInput for one mistyped, out of range or the machine's own."""
+    """Return a `lineage.toml`'s settings. Raises SettingsError for one mistyped, out of range or the machine's own."""
     tables = parse_toml(text, SETTINGS_FILE, f"mend {SETTINGS_FILE}, then run the command again")
     unknown = [error for name, values in tables.items() for error in _iter_unknown(name, values)]
     known: dict[str, Any] = {}
@@ -178,17 +178,17 @@ def parse_settings(text: str) -> Settings:
     return Settings(**known, unknown=tuple(f"{error.message}: {error.hint}" for error in unknown))
 
 
-def _iter_unknown(name: str, values: Any) -> Iterator[InvalidInput]:
-    """Yield the unknown keys of a table. Raises InvalidInput for wrong values."""
+def _iter_unknown(name: str, values: Any) -> Iterator[SettingsError]:
+    """Yield the unknown keys of a table. Raises SettingsError for wrong values."""
     keys = [f"{name}.{key}" for key in values] if isinstance(values, dict) else []
     for refused in {name, *keys} & {*_MACHINE_ONLY}:
         hint = "locations, credentials and programs stand in ~/.config/lineage/config.toml only"
-        raise InvalidInput(f"{SETTINGS_FILE}: {refused!r} is not read from a workspace", hint=hint)
+        raise SettingsError(f"{SETTINGS_FILE}: {refused!r} is not read from a workspace", hint=hint)
     if name not in (*_SECTIONS, _LIST_TABLE):
         yield unknown_setting(SETTINGS_FILE, name, (*_SECTIONS, _LIST_TABLE))
         return
     if not isinstance(values, dict):
-        raise InvalidInput(f"{SETTINGS_FILE}: {name} is no table", hint=f"begin it with [{name}]")
+        raise SettingsError(f"{SETTINGS_FILE}: {name} is no table", hint=f"begin it with [{name}]")
     if name == _LIST_TABLE:
         for key, value in values.items():
             check_texts(SETTINGS_FILE, f"{name}.{key}", value)
@@ -209,7 +209,7 @@ def _check_allowed(key: str, values: Sequence[str]) -> None:
     for number, value in enumerate(values, 1):
         if len("".join(value.split())) < _MIN_ALLOWED_CHARS:
             what = f"value {number} has less than {_MIN_ALLOWED_CHARS} characters"  # not the value: it may be a secret
-            raise InvalidInput(
+            raise SettingsError(
                 f"{SETTINGS_FILE}: {key}: {what}", hint="name the whole value; white space doesn't count"
             )
 
@@ -220,8 +220,8 @@ def _check_value(key: str, value: Any, default: object) -> None:
         return
     check_type(SETTINGS_FILE, key, value, type(default))
     if key in _CHOICES and value not in _CHOICES[key]:
-        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
+        raise SettingsError(f"{SETTINGS_FILE}: {key} is {value!r}, not one of {', '.join(_CHOICES[key])}")
     if key in _FORMATS and not re.fullmatch(_FORMATS[key][0], value):
-        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value!r}, not {_FORMATS[key][1]}")
+        raise SettingsError(f"{SETTINGS_FILE}: {key} is {value!r}, not {_FORMATS[key][1]}")
     if key in _MINIMUMS and value < _MINIMUMS[key]:
-        raise InvalidInput(f"{SETTINGS_FILE}: {key} is {value}, less than {_MINIMUMS[key]}")
+        raise SettingsError(f"{SETTINGS_FILE}: {key} is {value}, less than {_MINIMUMS[key]}")

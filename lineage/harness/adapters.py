@@ -58,7 +58,7 @@ ADAPTERS: Mapping[str, "Adapter"] = _Adapters()
 def validate_harness(harness: str) -> str:
     """Return the name unchanged. Raise InvalidInput for an unknown harness."""
     if harness not in HARNESSES:
-        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"one of: {', '.join(HARNESSES)}")
+        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"name one of {', '.join(HARNESSES)}")
     return harness
 
 

@@ -34,7 +34,8 @@ def is_shared_process(harness: str) -> bool:
 def get_program(harness: str) -> Program:
     """Return the program of a harness. Raise InvalidInput for an unknown harness or one without a program."""
     if validate_harness(harness) not in PROGRAMS:
-        raise InvalidInput(f"{harness} is no program that could be called", hint=f"one of: {', '.join(PROGRAMS)}")
+        hint = f"`lineage admin spawn HARNESS TEXT` calls one of: {', '.join(PROGRAMS)}"
+        raise InvalidInput(f"{harness} is no program that could be called", hint=hint)
     return PROGRAMS[harness]
 
 

@@ -8,9 +8,7 @@ Fails without `frees_space` or `delete_database` in `run_in_workspace`, without 
 `_copy_databases`.
 """
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +19,10 @@ from lineage.errors import DiskFull
 from tests.support.commands import LineageCommand
 from tests.support.dead_processes import find_holders
 from tests.support.faults import run_as_other_process
+from tests.support.small_disk import fill, mount_small_disk
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
-BLOCK = 4096
 LEFT = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 """Free blocks: with the first ones no database opens, with the last ones the work stops somewhere in the middle."""
 READS = (("search", "importer"), ("show", "s-1"), ("sessions",), ("context",), ("status",), ("verify",))
@@ -33,15 +31,8 @@ OF_SESSION = "a sentence of the first session alone"
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"NO SMALL DISK: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with mount_small_disk(tmp_path / "disk") as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -53,14 +44,6 @@ def lineage(disk: Path, capsys: pytest.CaptureFixture[str]) -> LineageCommand:
     assert run.end_sample(session="s-2").code == 0
     assert run("remember", "The staging server is rebuilt every night.").code == 0
     return run
-
-
-def fill(disk: Path, left: int) -> None:
-    """Leave so many free blocks on the disk."""
-    with (disk / "ballast").open("wb") as ballast:
-        free = os.statvfs(disk).f_bavail
-        ballast.write(bytes(BLOCK * (free - left)))
-    assert os.statvfs(disk).f_bavail == left
 
 
 def put_back(template: Path, disk: Path, left: int) -> None:

@@ -59,9 +59,13 @@ def find_home() -> Path:
     try:
         home = Path.home()
     except RuntimeError as error:
-        raise WorkspaceError("this user has no home folder", hint="set HOME to a folder and run it again") from error
+        raise WorkspaceError(
+            "this user has no home folder", hint="set HOME to a folder, then run `lineage setup` again"
+        ) from error
     if not home.is_dir():
-        raise WorkspaceError(f"the home folder {home} is missing", hint="set HOME to a folder and run it again")
+        raise WorkspaceError(
+            f"the home folder {home} is missing", hint="set HOME to a folder, then run `lineage setup` again"
+        )
     return home
 
 
@@ -71,7 +75,16 @@ def find_root(folder: Path) -> Path:
 
 
 def read_place(root: Path) -> PlaceState:
-    """Return what stands at a memory's place. Raise WorkspaceError for a file, or a folder that can't be read."""
+    """Return what stands at a memory's place.
+
+    Raise WorkspaceError for a file, a folder that can't be read, and a path that no configuration could name.
+    """
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        raise WorkspaceError(
+            f"{root} can't be a workspace: its path is not UTF-8", hint="name another folder: `lineage -w DIR setup`"
+        ) from error
     if is_workspace(root, open_store(root)):
         is_whole = is_bucket(root) or all((root / name).exists() for name in USER_FILES)
         return PlaceState.MEMORY if is_whole else PlaceState.UNFINISHED
@@ -83,7 +96,7 @@ def read_place(root: Path) -> PlaceState:
         return PlaceState.FREE
     except OSError as error:
         raise WorkspaceError(
-            f"{root} can't be a workspace: {error.strerror}", hint="name another folder: lineage -w DIR setup"
+            f"{root} can't be a workspace: {error.strerror}", hint="name another folder: `lineage -w DIR setup`"
         ) from error
     return PlaceState.TAKEN if is_taken else PlaceState.FREE
 

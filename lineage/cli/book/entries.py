@@ -155,8 +155,10 @@ def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
     """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
     books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
-        raise InvalidInput("an editor opens files, and this book lies in a bucket", hint="lineage memory edit ID TEXT")
-    command = find_editor("give the text: lineage memory edit ID TEXT")
+        raise InvalidInput(
+            "an editor opens files, and this book lies in a bucket", hint="run `lineage memory edit ID TEXT`"
+        )
+    command = find_editor("give the text: `lineage memory edit ID TEXT`")
     place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
     words = build_command(command, root / place.ref.path, place.line, waits=True)
     run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")

@@ -114,7 +114,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
 ) -> Entry:
     """Return an entry, neutralized unless user-stated. Raises InvalidInput for an empty body or a bad time."""
     if not _normalize(body):
-        raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
+        raise InvalidInput("there is nothing to remember", hint="give a text, for example: `lineage remember TEXT`")
     entry = Entry(
         id=compute_entry_id(scope, kind, body, origin),
         at=to_utc(at),

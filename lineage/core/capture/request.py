@@ -105,7 +105,10 @@ def _check_transcript(flow: str, payload: Mapping[str, Any]) -> Any:
     inline = payload.get("transcript")
     path = payload.get("transcript_path")
     if inline is not None and path:
-        raise InvalidInput("both transcript and transcript_path are given", hint="give one of them")
+        raise InvalidInput(
+            "both transcript and transcript_path are given",
+            hint="leave one of them out: `lineage session-end --help` shows what they take",
+        )
     if inline is None and not path and flow == SESSION_END:
         raise InvalidInput("a transcript is missing", hint="give --transcript-path FILE, or `transcript` on stdin")
     return inline

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage.core.base.naming import validate_id
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, SettingsError
 
 MAIN = "main"
 PER_PEER = "per-peer"
@@ -47,10 +47,10 @@ class IdentityLinks:
                 key = _fold(channel), _normalize_id(channel, user)
                 if not person.strip() or not all(key):
                     hint = 'write the channel in front: alice = ["telegram:123", "discord:456"]'
-                    raise InvalidInput(f"identity_links: {name!r} of {person!r} is no channel and id", hint=hint)
+                    raise SettingsError(f"identity_links: {name!r} of {person!r} is no channel and id", hint=hint)
                 if people.setdefault(key, person.strip()) != person.strip():
                     problem = f"identity_links: {name!r} belongs to {people[key]!r} and to {person!r}"
-                    raise InvalidInput(problem, hint="an id is one person's: take it from one of the two")
+                    raise SettingsError(problem, hint="an id is one person's: take it from one of the two")
         return IdentityLinks(people)
 
     def find_person(self, channel: str, user: str) -> str | None:
@@ -81,7 +81,7 @@ def build_lane(
     """
     values = {"app": app.strip(), "channel": channel.strip(), "account": account.strip(), "user": user.strip()}
     if scope not in _REQUIRED_PARTS:
-        raise InvalidInput(f"not a scope of lanes: {scope[:60]!r}", hint=f"one of: {', '.join(SCOPES)}")
+        raise InvalidInput(f"not a scope of lanes: {scope[:60]!r}", hint=f"name one of {', '.join(SCOPES)}")
     missing = [part for part in _REQUIRED_PARTS[scope] if not values[part]]
     if missing:
         message = f"{' and '.join(missing)} missing: strangers would share a lane {scope}"

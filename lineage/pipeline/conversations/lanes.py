@@ -12,7 +12,7 @@ from lineage.core.base.times import format_time
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact
 from lineage.core.format.turns import ASSISTANT, USER
-from lineage.errors import InvalidInput
+from lineage.errors import SettingsError
 from lineage.index import SessionFilter, SessionRow
 from lineage.pipeline.conversations import lane_name
 from lineage.workspace.lookup import load_readable_document
@@ -65,7 +65,7 @@ def build_resets(settings: Settings) -> ResetRules:
         zone = ZoneInfo(sessions.reset_time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         problem = f"{SETTINGS_FILE}: sessions.reset_time_zone is {sessions.reset_time_zone!r}, not a time zone"
-        raise InvalidInput(problem, hint='for example "Europe/Berlin", or "UTC"') from error
+        raise SettingsError(problem, hint='for example "Europe/Berlin", or "UTC"') from error
     daily = time.fromisoformat(sessions.daily_reset) if sessions.daily_reset else None
     return ResetRules(daily, zone, sessions.idle_minutes)
 

@@ -169,7 +169,7 @@ def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = No
     _require_not_handwritten(location)
     body = ws.build_sanitizer().sanitize(text)
     if not body.strip():
-        raise InvalidInput("an entry says something", hint=f"to drop it: lineage memory forget {location.entry.id}")
+        raise InvalidInput("an entry says something", hint=f"to drop it: `lineage memory forget {location.entry.id}`")
     body = format_entry_body(body, is_user_text=True)
     return _apply_change(ws, location, lambda book: book_edits.edit(book, location.entry.id, body, ws.now))
 
@@ -201,7 +201,7 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
     # Moving must not go around the confirmation of global entries.
     if target.scope == GLOBAL and location.entry.trust == DERIVED:
         problem = f"{location.entry.id} is derived: it can't become global by being moved"
-        raise InvalidInput(problem, hint="say it yourself: lineage remember TEXT")
+        raise InvalidInput(problem, hint="say it yourself: `lineage remember TEXT`")
     new_id = compute_entry_id(target.scope, target.kind, location.entry.body, location.entry.origin)
     _refuse_forgotten(ws, target, new_id)
 
@@ -362,7 +362,7 @@ def confirm_entries(ws: Workspace, evidence: Sequence[Evidence], caller: Caller 
     for item in evidence:  # all of them before the first change
         name = item.location.entry.id
         if _find_pending(ws, name).entry != item.location.entry:
-            raise InvalidInput(f"{name} was changed since it was shown", hint=f"lineage memory review {name}")
+            raise InvalidInput(f"{name} was changed since it was shown", hint=f"run `lineage memory review {name}`")
 
     def confirm(staged: Workspace) -> None:
         for item in evidence:
@@ -387,7 +387,7 @@ def _find_pending(ws: Workspace, prefix: str) -> EntryLocation:
     except NotFoundError:
         location = find_entry(ws, prefix)
     problem = f"{location.entry.id} doesn't wait: it stands in {location.ref.path}"
-    raise InvalidInput(problem, hint="`lineage memory list --pending`")
+    raise InvalidInput(problem, hint="`lineage memory list --pending` lists what waits")
 
 
 def _build_evidence(ws: Workspace, location: EntryLocation) -> Evidence:

@@ -189,7 +189,7 @@ def _read_note(path: Path, layout: NoteMetadata) -> str:
         raise InvalidInput("it is no UTF-8 text", hint="convert it first") from error
     if layout.kind == CURATED and any(map(parse_marker, text.splitlines())):
         problem = "it is a book of another workspace: `lineage admin bundle` brings over its entries"
-        raise InvalidInput(problem, hint="lineage admin bundle --help")
+        raise InvalidInput(problem, hint="run `lineage admin bundle --help`")
     return text
 
 

@@ -47,11 +47,11 @@ _HINTS = {
     "private session": "nothing of a private session leaves it: give `--scope session/TOKEN` of that session",
     "tool output": "what a tool has said stays in its session",
     "removed session": "a removed session does not come back",
-    "too many wait": "look at what waits first: lineage memory list --pending",
+    "too many wait": "look at what waits first: `lineage memory list --pending`",
     PENDING: "it waits: `lineage memory review` puts it in force",
-    GLOBAL: "only this session sees it until the user confirms it: lineage memory review ID",
+    GLOBAL: "only this session sees it until the user confirms it: `lineage memory review ID`",
     UNTIL_CAPTURE: "only this session sees it until its capture finds no tool's words in it, or the user confirms it: "
-    "lineage memory review ID",
+    "`lineage memory review ID`",
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
     "no session": "name where it belongs, for example `--scope project/NAME`",
 }
@@ -123,7 +123,7 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
         agent_id=validate_agent_id(memo.agent_id),
     )
     if not memo.text.strip():
-        raise InvalidInput("there is nothing to remember", hint="give a text, for example: lineage remember TEXT")
+        raise InvalidInput("there is nothing to remember", hint="give a text, for example: `lineage remember TEXT`")
     caller_sessions = _find_caller_sessions(ws, memo.agent_id, caller)
     scope, kind = _choose_book(ws, memo, caller)
     admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions, caller), caller)

@@ -23,7 +23,8 @@ def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> t
         problem = (
             f"several forgotten entries begin with {prefix[:40]!r}" if names else f"{prefix[:40]!r} is not forgotten"
         )
-        raise NotFoundError(problem, hint="the lines `<!-- lineage:forgotten ID -->` in books/ have the ids")
+        hint = "the lines `<!-- lineage:forgotten ID -->` in books/ have the ids: `lineage memory restore ID`"
+        raise NotFoundError(problem, hint=hint)
 
     def drop_tombstone(book: Book) -> Book:
         return with_parts(book, [part for part in book.parts if part.forgotten_id != names[0]])

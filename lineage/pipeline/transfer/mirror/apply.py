@@ -211,7 +211,9 @@ class MirrorApplier:
             if not all(path in keys for keys in self._present):
                 self._sync_file(path)
             if not all(path in keys for keys in self._present):
-                raise FormatError(f"{manifest.stem}: names {path}, which is on neither side", hint="lineage verify")
+                raise FormatError(
+                    f"{manifest.stem}: names {path}, which is on neither side", hint="run `lineage verify`"
+                )
 
     def _write_conflict_copy(self, key: str, data: bytes) -> str:
         """Write a version under another name, and sync it like any note."""
