@@ -107,8 +107,8 @@ def examine(root: Path) -> DoctorReport:
     is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
     found_in = {finding.where for finding in findings}
     notes = [*_list_notes([one for one in statuses if one.harness not in found_in]), *_list_recall_notes(root, state)]
-    installed = [set(status.left_out) for status in statuses if status.files]
-    told = hooks.describe_parts(root, set(PARTS).intersection(*installed)) if installed else []
+    installed = {status.harness: set(status.left_out) for status in statuses if status.files}
+    told = hooks.describe_parts(root, installed, set(PARTS).intersection(*installed.values())) if installed else []
     return DoctorReport(statuses, events, is_on_path, told, findings, waiting, notes, unread, unshown)
 
 

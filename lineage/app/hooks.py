@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,8 @@ from lineage.installing import (
     read_status,
     resolve_harness_folder,
 )
-from lineage.installing.commands import MCP, RECALL, SKILL, find_left_out, get_option
+from lineage.installing.commands import BLOCK, MCP, RECALL, SKILL, find_left_out, get_option
+from lineage.installing.hook_definitions import list_parts
 from lineage.installing.status import HARMLESS_HINT
 
 _MOMENTS = {"prompt": "a prompt", "action": "an edit or command"}
@@ -88,8 +89,12 @@ def find_missing_extra() -> ExtraMissing | None:
     return None
 
 
-def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
-    """Return in plain words the texts that sessions of this workspace get, when, and how each part is turned off."""
+def describe_parts(root: Path, harnesses: Iterable[str], left_out: Collection[str] = ()) -> list[str]:
+    """Return in plain words the texts that sessions of harnesses get, when, and how each part is turned off.
+
+    A part that none of these harnesses takes is left out.
+    """
+    taken = frozenset[str]().union(*map(list_parts, harnesses))
     settings = load_settings(open_store(root))
     recall = settings.recall
     moments = [name for name, is_on in (("a prompt", recall.prompt), ("an edit or command", recall.action)) if is_on]
@@ -97,7 +102,7 @@ def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
         moments = []
     block = f"when it starts, up to {settings.context.budget} tokens of what came before"
     texts = {
-        "block": block if settings.context.budget else "",
+        BLOCK: block if settings.context.budget else "",
         RECALL: f"at {' or '.join(moments)}, up to three quotes where memory holds something about it"
         if moments
         else "",
@@ -105,7 +110,7 @@ def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
         SKILL: "a page that says when to do so, which the agent reads when it decides to",
     }
     switches = {
-        "block": "`lineage config set context.budget 0`",
+        BLOCK: "`lineage config set context.budget 0`",
         RECALL: "`lineage hooks install --no-recall`, or `lineage config set recall.prompt false` (and recall.action)",
         MCP: "`lineage hooks install --no-mcp`",
         SKILL: "`lineage hooks install --no-skill`",
@@ -113,7 +118,7 @@ def describe_parts(root: Path, left_out: Collection[str] = ()) -> list[str]:
     return [
         f"{part}: {text}; turn it off by {switches[part]}"
         for part, text in texts.items()
-        if text and part not in left_out
+        if text and part in taken and part not in left_out
     ]
 
 

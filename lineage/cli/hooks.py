@@ -63,8 +63,9 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     outcomes = hooks.install(root, agent, harnesses, dry_run=dry_run, left_out=left_out)
     head = {"workspace": format_location(root), "agent": agent, "left_out": left_out}
     code = _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
-    if not as_json and any(outcome.changes for outcome in outcomes):
-        print_parts(hooks.describe_parts(root, left_out))
+    changed = [outcome.harness for outcome in outcomes if outcome.changes]
+    if changed and not as_json:
+        print_parts(hooks.describe_parts(root, changed, left_out))
     return code
 
 
@@ -141,8 +142,8 @@ def package(folder: Path, namespace: str, as_json: bool) -> int:
 
 
 def print_parts(parts: Sequence[str]) -> None:
-    """Print what sessions get of installed hooks."""
-    print_text("each session gets:")
+    """Print what sessions get of installed hooks, beside being saved."""
+    print_text("each session gets:" if parts else "each session is saved, and gets nothing: these hooks take no answer")
     for part in parts:
         print_text(f"  {part}")
 

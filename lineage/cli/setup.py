@@ -151,8 +151,8 @@ def _print_result(plan: SetupPlan, result: SetupResult) -> None:
         unread = one.failed + len(one.problems)
         parts += [f"{unread} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
         print_text(f"  {one.harness}: {', '.join(parts)}")
-    if any(outcome.changes for outcome in result.connected):
-        print_parts(describe_parts(plan.root))
+    if changed := [outcome.harness for outcome in result.connected if outcome.changes]:
+        print_parts(describe_parts(plan.root, changed))
     own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
     _print_next_steps(result, own)
 

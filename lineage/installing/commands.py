@@ -15,6 +15,8 @@ from lineage.errors import InvalidInput
 
 MCP, SKILL, RECALL = PARTS = ("mcp", "skill", "recall")
 """What `lineage hooks install` brings beside the capture of sessions. `--no-…` leaves a part out."""
+BLOCK = "block"
+"""What a session starts with: its size is a setting, `context.budget`."""
 
 SERVER = "lineage"
 """The name of lineage's MCP server in every harness."""

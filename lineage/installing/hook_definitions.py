@@ -7,7 +7,7 @@ from lineage.errors import InvalidInput
 from lineage.harness.adapters import SpecView, validate_harness
 from lineage.harness.registry import HARNESSES
 from lineage.harness.spec import ARGUMENTS, BASH, COMMAND, POWERSHELL, PROGRAM, SHELL, Installation
-from lineage.installing.commands import RECALL, HookCommand
+from lineage.installing.commands import BLOCK, MCP, RECALL, SKILL, HookCommand
 
 INSTALLATIONS: Mapping[str, Installation] = SpecView(lambda spec: spec.installation)
 
@@ -18,6 +18,18 @@ def get_installation(harness: str) -> Installation:
         hint = f"`lineage import {harness}` reads its history; with hooks: {', '.join(INSTALLATIONS)}"
         raise InvalidInput(f"{harness} has no hooks", hint=hint)
     return INSTALLATIONS[harness]
+
+
+def list_parts(harness: str) -> frozenset[str]:
+    """Return the parts that a harness takes of an installation. Raise InvalidInput for one without hooks.
+
+    One whose hooks take no answer gets no block and no quotes. A plug-in of ours, without events, asks at prompts.
+    """
+    installation, hooks = get_installation(harness), HARNESSES[harness].hooks
+    answers = hooks is not None and hooks.output is not None
+    recalls = answers and hooks is not None and (bool(hooks.prompts or hooks.actions) or not installation.events)
+    parts = {BLOCK: answers, RECALL: recalls, MCP: installation.server is not None, SKILL: installation.has_skills}
+    return frozenset(part for part, is_taken in parts.items() if is_taken)
 
 
 def build_hooks(command: HookCommand) -> dict[str, Any]:

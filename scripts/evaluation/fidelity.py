@@ -379,7 +379,9 @@ def read_naively(path: Path) -> tuple[str, Found]:
             records = whole["conversation"]
         elif harness == "opencode":
             records = [{**each["info"], "parts": each["parts"]} for each in whole["messages"]]
-    if harness:
+    if not harness:
+        print(f"{path}: no reader here knows its records: see READERS and MARKS", file=sys.stderr)
+    else:
         READERS[harness](records, found)
     if "subagents" in path.parts:
         found.words.clear()  # nobody speaks to a sub-agent but the agent that started it
@@ -537,6 +539,9 @@ def main() -> int:
             if harness:
                 tally.compare(str(path), harness, found, turns)
     print_tally(tally)
+    if not (tally.words or tally.chars):
+        print(f"nothing to compare in {len(files)} files", file=sys.stderr)
+        return 1
     return 1 if tally.missing else 0
 
 

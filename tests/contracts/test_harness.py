@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.times import to_utc
 from lineage.core.capture.capture import Capture
-from lineage.core.format.turns import ROLES, assign_ids
+from lineage.core.format.turns import ROLES, TOOL, USER, assign_ids
 from lineage.errors import LineageError, TranscriptError
 from lineage.harness.adapter import SessionLocation
 from lineage.harness.adapters import ADAPTERS, load_adapter
@@ -122,6 +123,15 @@ def refused(read: Callable[[], object]) -> LineageError:
 def test_every_adapter_is_held_to_the_contract() -> None:
     assert [case.harness for case in CASES] == sorted({case.harness for case in CASES})
     assert {case.harness for case in CASES + FILES} == set(ADAPTERS)
+
+
+@each("case", [one for one in CASES + FILES if one.sample.suffix != ".db"], ids=lambda case: case.harness)
+def test_what_lineage_told_a_session_is_never_read_back(case: Case, tmp_path: Path) -> None:
+    """Beside the word that each sample has in a prompt, an answer or a result: memory isn't learned from memory."""
+    block = f"{CONTEXT_OPENING} the wombat is in the shed {CONTEXT_CLOSING} ".encode()
+    turns = case.read(case.sample.read_bytes().replace(case.word, block + case.word), tmp_path).turns
+    assert any(case.word.decode() in turn.text for turn in turns)
+    assert [turn.text for turn in turns if turn.role in (USER, TOOL) and "wombat" in turn.text] == []
 
 
 def test_a_harness_without_an_adapter_is_refused_with_the_names_of_those_that_have_one() -> None:

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from lineage.cli.hooks import command as group
+from lineage.installing import INSTALLATIONS
 from tests.support.commands import CommandResult, run_process
 
 pytestmark = pytest.mark.slow
@@ -222,7 +223,7 @@ def test_what_cannot_be_is_said_and_changes_nothing(home: Path, arguments: list[
 def test_the_status_is_one_documented_object(full: Path) -> None:
     run(full, "install", "cursor")
     found = {one["harness"]: one for one in run(full, "status", "--json").json["harnesses"]}
-    assert list(found) == list(FILES)
+    assert list(found) == list(INSTALLATIONS)
     assert found["cursor"] | {"command": [], "findings": []} == {
         "harness": "cursor",
         "present": True,

@@ -506,11 +506,11 @@ def test_doctor_and_hooks_tell_that_no_hook_asks_a_server(
     shown = LineageCommand(root, capfd)
     (root / ".lineage" / "index.db").unlink()
     assert say() == "" and "recall at the prompt" in read_hook_log(root)
-    assert any("quotes" in one for one in describe_parts(root))
+    assert any("quotes" in one for one in describe_parts(root, ["codex"]))
     monkeypatch.setenv(INDEX_VARIABLE, "postgresql://nobody@127.0.0.1:1/none")
     out = shown("doctor").out
     assert "told nothing at a prompt or an action" in out and "nothing was said at times" not in out
-    assert not any("quotes" in one for one in describe_parts(root))
+    assert not any("quotes" in one for one in describe_parts(root, ["codex"]))
     monkeypatch.undo()
 
 

@@ -11,13 +11,14 @@ from lineage.harness.hook_payload import parse_hook_payload
 from lineage.harness.registry import HARNESSES, classify_event
 from lineage.harness.spec import ACTION, PROMPT
 from lineage.installing import INSTALLATIONS
-from lineage.installing.commands import HookCommand, find_entries
-from lineage.installing.hook_definitions import build_hooks
+from lineage.installing.commands import BLOCK, MCP, RECALL, SKILL, HookCommand, find_entries
+from lineage.installing.hook_definitions import build_hooks, list_parts
 
 INTEGRATIONS = Path(__file__).parents[3] / "workspace_template" / "integrations"
 SECONDS = {"claude-code": 60, "codex": 600, "goose": 30, "cursor": 60, "copilot": 30}
 MILLISECONDS = {"gemini": 60_000, "qwen": 60_000}
 BUILT = [name for name, installation in INSTALLATIONS.items() if installation.events]
+PLUGINS = [name for name in INSTALLATIONS if name not in BUILT]
 
 
 HOOKS_AT_A_PROMPT = {
@@ -68,8 +69,18 @@ def test_every_event_is_one_that_the_hook_understands(harness: str) -> None:
 @pytest.mark.parametrize("harness", BUILT)
 def test_timeouts_have_the_harness_s_unit_and_keep_its_limit(harness: str) -> None:
     least, most = (1000, MILLISECONDS[harness]) if harness in MILLISECONDS else (1, SECONDS.get(harness, 600))
-    for handler in list_handlers(harness).values():
-        assert least <= handler["timeoutSec" if harness == "copilot" else "timeout"] <= most
+    key = "timeoutSec" if harness == "copilot" else "timeout"
+    timeouts = [handler[key] for handler in list_handlers(harness).values() if key in handler]
+    assert timeouts or harness not in {*SECONDS, *MILLISECONDS}, "a harness without timeouts has no limit of its own"
+    assert all(least <= timeout <= most for timeout in timeouts)
+
+
+def test_a_harness_takes_the_parts_that_its_hooks_and_settings_have() -> None:
+    """A session is promised nothing that it can't get."""
+    assert {name for name in INSTALLATIONS if RECALL in list_parts(name)} == {*HOOKS_AT_A_PROMPT, *PLUGINS}
+    assert list_parts("cursor") == {BLOCK, MCP, SKILL}
+    assert list_parts("goose") == frozenset()
+    assert list_parts("pi") == {BLOCK, RECALL, SKILL}
 
 
 @pytest.mark.parametrize("harness", [*HOOKS_AT_A_PROMPT, "goose", "cursor"])
