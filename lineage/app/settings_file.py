@@ -8,7 +8,7 @@ from typing import Any
 
 from lineage.app.locations import load_settings, open_store, require_workspace
 from lineage.config import Settings, parse_settings
-from lineage.config.edit_settings import replace_setting
+from lineage.config.edit_toml import set_value
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.errors import InvalidInput
 from lineage.store import update
@@ -48,7 +48,7 @@ def set_setting(root: Path, name: str, words: Sequence[str]) -> Any:
     def change(present: bytes | None) -> bytes | None:
         text = (present or b"").decode("utf-8", "surrogateescape")
         parse_settings(text)  # a file that is broken already is named before it is changed
-        new = replace_setting(text, table, key, value, SETTINGS_FILE)
+        new = set_value(text, SETTINGS_FILE, (table, key), value)
         try:
             parse_settings(new)
         except InvalidInput as error:

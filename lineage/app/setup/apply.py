@@ -11,7 +11,7 @@ from lineage.app.locations import format_location, is_bucket, machine_config_pat
 from lineage.app.setup.journal import SetupJournal, lock_setup, read_journal, write_journal
 from lineage.app.setup.plan import SetupPlan
 from lineage.app.workspace import run_in_workspace
-from lineage.config.edit_toml import set_text
+from lineage.config.edit_toml import set_value
 from lineage.config.machine import parse_machine_settings
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.base.progress import StageProgress
@@ -85,7 +85,7 @@ def _set_default(machine: HostMachine, journal: SetupJournal, plan: SetupPlan, r
     path = config_files.resolve_target(machine_config_path(machine.environment, machine.home))
     before = config_files.read(path)
     name, location = str(path), format_location(plan.root)
-    text = set_text(config_files.decode_text(before or b"", name), name, "workspace", location)
+    text = set_value(config_files.decode_text(before or b"", name), name, ["workspace"], location)
     parse_machine_settings(text, name)
     after = text.encode()
     if after == before:

@@ -18,7 +18,7 @@ from lineage.app.setup.journal import (
     write_journal,
 )
 from lineage.config.checks import parse_toml
-from lineage.config.edit_toml import revert_edit, set_text
+from lineage.config.edit_toml import revert_edit, set_value
 from lineage.core.base.hook_protocol import WORKER_LOCK
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.errors import LineageError, describe_os_error
@@ -129,11 +129,11 @@ def _take_out_workspace(now: bytes, file: FileBefore, journal: SetupJournal, nam
     if parse_toml(text, name, _MEND).get("workspace") != journal.workspace:
         return now
     before = config_files.decode_text(file.data or b"", name)
-    reverted = revert_edit(text, before, set_text(before, name, "workspace", journal.workspace))
+    reverted = revert_edit(text, before, set_value(before, name, ["workspace"], journal.workspace))
     if reverted is not None:
         return reverted.encode()
     former = parse_toml(before, name, _MEND).get("workspace")
-    return set_text(text, name, "workspace", former).encode()
+    return set_value(text, name, ["workspace"], former).encode()
 
 
 def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
