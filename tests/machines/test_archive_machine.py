@@ -11,6 +11,7 @@ lowest revision in force, without the comparison in `delete_if_archived`, and wh
 import hashlib
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -196,7 +197,7 @@ def _bundle(files: dict[str, bytes]) -> Bundle:
     )
 
 
-TestArchive = ArchiveMachine.TestCase
+TestArchive = pytest.mark.slow(ArchiveMachine.TestCase)
 TestArchive.settings = settings(settings.default, stateful_step_count=30)
 
 

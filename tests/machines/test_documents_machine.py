@@ -182,7 +182,7 @@ def smaller(share: int) -> settings:
     return settings(max_examples=max(settings().max_examples // share, 5), stateful_step_count=25)
 
 
-TestOverMemory = OverMemory.TestCase
+TestOverMemory = pytest.mark.slow(OverMemory.TestCase)
 TestOverMemory.settings = smaller(2)
 TestOverFolder = OverFolder.TestCase
 TestOverFolder.settings = smaller(5)

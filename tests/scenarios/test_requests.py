@@ -43,6 +43,7 @@ def asked(requests: Counter[str]) -> Sequence[int]:
     return figures
 
 
+@pytest.mark.slow
 def test_a_capture_and_the_end_of_a_session_without_news(tmp_path: Path, requests: Counter[str]) -> None:
     with open_test_workspace(tmp_path, store=create_bucket(locks=tmp_path / "locks")) as ws:
         end_session(ws, "s-1")

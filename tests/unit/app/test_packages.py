@@ -135,6 +135,7 @@ def test_a_hook_without_lineage_ends_well_and_says_so_at_the_start_alone(harness
         assert ("not on PATH" in said) == (event == "SessionStart"), event
 
 
+@pytest.mark.slow
 @pytest.mark.leaves_findings  # what the hooks left waits for a worker
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_a_plugin_s_hook_stands_back_beside_installed_ones(

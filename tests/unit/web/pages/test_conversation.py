@@ -84,6 +84,7 @@ texts = st.sampled_from(("word ", "<b>", "'&\"", "日本", "😀", "`x` ", "\n",
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(texts, texts, st.sampled_from(("said", "tool", "edit", "code"))), max_size=50))
 def test_a_page_stays_small_and_says_what_it_left_out(made: list[tuple[str, str, str]]) -> None:
     kinds = {
