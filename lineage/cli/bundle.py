@@ -78,8 +78,8 @@ def import_(root: Path, file: Path, restore: bool, trust: bool, copy: bool, dry_
     """Bring the sessions or global books of a bundle FILE into this workspace.
 
     A session gets a fresh id, and everything that refers to it follows; with `--restore` it keeps its own, where the
-    workspace has no other of it. What is here already, as it is in the bundle, is said and not written again. Global
-    entries wait for `lineage memory review`. What was removed or forgotten here does not come back.
+    workspace has no other of it. A session that is here already is reported and not written again. Global
+    entries wait for `lineage memory review`. Removed sessions and forgotten entries do not come back.
 
     \b
     Example:

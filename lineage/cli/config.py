@@ -54,7 +54,7 @@ def get(root: Path, name: str | None, as_json: bool) -> int:
 def set_(root: Path, name: str, values: Sequence[str], as_json: bool) -> int:
     """Set NAME to VALUE in lineage.toml. Comments and everything else in the file stay.
 
-    A list takes several VALUEs. Programs, addresses and keys belong to this machine and stand in its own file, which
+    A list takes several VALUEs. Programs, addresses and keys belong to this machine: edit its own file, which
     `lineage config path` names.
 
     \b
@@ -68,7 +68,7 @@ def set_(root: Path, name: str, values: Sequence[str], as_json: bool) -> int:
 
 @options.command("path", command)
 def path(root: Path, as_json: bool) -> int:
-    """Print where settings stand: the workspace's file, and this machine's.
+    """Print the paths of the settings: the workspace's file, and this machine's.
 
     \b
     Example:

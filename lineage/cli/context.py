@@ -24,10 +24,10 @@ from lineage.workspace.workspace import Workspace
 @options.command("context")
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
 @click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
-@click.option("--query", metavar="TEXT", help="What it is about: decides which decisions and lessons are shown.")
+@click.option("--query", metavar="TEXT", help="The topic: it decides which decisions and lessons are shown.")
 @click.option("--prompt", metavar="TEXT", help="Print what the hook gives the agent at this prompt instead.")
 @click.option(
-    "--session", metavar="SESSION", help="The running session, by its id or short id: what it found is shown, too."
+    "--session", metavar="SESSION", help="The running session, by its id or short id: its own findings are shown, too."
 )
 @click.option("--budget", type=click.IntRange(min=0), metavar="TOKENS", help="The most it may cost; 2000, or as set.")
 @click.option(

@@ -20,10 +20,10 @@ from lineage.workspace.workspace import Workspace
 @options.command("embed", writes=True)
 @click.option("--yes", is_flag=True, help="Send passages to an endpoint without asking.")
 def command(root: Path, yes: bool, as_json: bool) -> int:
-    """Make a vector for every passage that has none yet, for search by meaning. Cut it off whenever you like.
+    """Make a vector for every passage that has none yet, for search by meaning.
 
-    What there is stays, and the next run goes on from there. On a terminal it asks before passages leave this machine
-    for an endpoint.
+    You can stop it at any time; the next run goes on from there. On a terminal it asks before passages leave this
+    machine for an endpoint.
 
     \b
     Example:

@@ -50,10 +50,11 @@ def command(
     bundle: Path | None, agent: str, project: str | None, path: str | None, since: str, until: str,
     include_private: bool, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Write sessions in a form that is read without lineage: a folder of pages, one page, markdown, or a bundle.
+    """Write sessions for readers without lineage: a folder of pages, one page, markdown, or a bundle.
 
-    A site holds sessions and memory, and search works in it, from a disk too. It never holds what is private, removed,
-    a trial, or waits to be confirmed. An export that is there already is replaced; any other folder has to be empty.
+    A site holds sessions and memory, and search works in it, from a disk too. It never holds private or removed
+    sessions, trials, or entries that wait for your review. An earlier export is replaced; any other folder has to be
+    empty.
 
     \b
     Example:

@@ -29,8 +29,8 @@ _harnesses_argument = click.argument("harnesses", nargs=-1, metavar="[HARNESS]..
 def command() -> None:
     """Connect the harnesses on this machine, so that each session is saved when it ends.
 
-    Entries are added behind what a harness's settings hold; every other byte stays as it is, comments too, and
-    uninstalling takes out exactly what was added. So it is with the MCP server and the skill, which come along.
+    It adds entries to a harness's settings; every other byte stays as it is, comments too, and uninstalling removes
+    exactly these entries. The MCP server and the skill are installed and removed the same way.
 
     \b
     Example:
@@ -195,10 +195,10 @@ def _as_json(outcome: HookOutcome, *, dry_run: bool) -> dict[str, Any]:
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The agent the sessions belong to.")
 @options.workspace
 def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
-    """Take what a harness's hook hands over on stdin; `lineage hooks install` puts this command into its settings.
+    """Take the event of a harness's hook from stdin; `lineage hooks install` puts this command into its settings.
 
-    It leaves the payload in the spool and starts the worker, or at a prompt prints what memory holds about it, once a
-    session; at a session's start it prints the block. It always exits 0; what went wrong shows in `lineage status`.
+    It puts the event into the spool and starts the worker; at a session's start it prints the memory for it, at a
+    prompt quotes from memory. It always exits 0; `lineage status` shows errors.
 
     \b
     Example:

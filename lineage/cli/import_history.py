@@ -22,7 +22,7 @@ _NO_HISTORY = "no harness has sessions on this machine: `lineage import HARNESS 
 @options.command("import", writes=True)
 @click.argument("harness", metavar="HARNESS")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--dry-run", is_flag=True, help="Count what would come; write nothing. Takes as long as the import.")
+@click.option("--dry-run", is_flag=True, help="Count what to import; write nothing. Takes as long as the import.")
 @click.option("--jobs", type=click.IntRange(1, 32), metavar="N", help="How many processes; by default up to four.")
 @click.option("--newest", type=click.IntRange(min=1), metavar="N", help="Only the newest N sessions.")
 @click.option(

@@ -22,8 +22,8 @@ _MAX_NAMED = 8
 @click.argument("directory", required=False, metavar="[DIR]", callback=options.require_name)
 @click.option("--folder", metavar="NAME", help="DIR is a vault: put everything under this folder of it.")
 @click.option("--shared", is_flag=True, help="Let the folder's group read it; else only you can.")
-@click.option("--yes", is_flag=True, help="Replace what lineage's files conflict with, and do not ask.")
-@click.option("--skip", is_flag=True, help="Leave what they conflict with, and do not ask.")
+@click.option("--yes", is_flag=True, help="Replace your files of the same names, and do not ask.")
+@click.option("--skip", is_flag=True, help="Keep your files of the same names, and do not ask.")
 def command(
     root: Path, directory: str | None, folder: str | None, shared: bool, yes: bool, skip: bool, as_json: bool
 ) -> int:

@@ -115,12 +115,12 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 
 
 @options.command("reindex", writes=True)
-@click.option("--yes", is_flag=True, help="Go on where more than half of the rows would be dropped.")
+@click.option("--yes", is_flag=True, help="Go on even if more than half of the rows would be dropped.")
 @click.option(
     "--jobs", type=click.IntRange(1, 32), metavar="N",
-    help="How many processes read what is new, where that is much; by default up to four, on two processors one.",
+    help="How many processes read many new files; by default up to four, on two processors one.",
 )  # fmt: skip
-@click.option("--recent", is_flag=True, help="List what came lately; compare everything once a day.")
+@click.option("--recent", is_flag=True, help="List recent files only; compare everything once a day.")
 @click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
 @click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
 def reindex_command(
@@ -227,8 +227,8 @@ def resanitize_command(root: Path, dry_run: bool, as_json: bool) -> int:
     """Redact saved files by today's rules.
 
     Artifacts in which today's rules find something are replaced in place; the manifest records the old and the new
-    hash, the old text goes from the databases. Entries of books are redacted too; what a hand wrote between them stays.
-    It can't reach copies outside of the workspace, nor git history.
+    hash, the old text goes from the databases. Entries of books are redacted too; your text between them stays.
+    Copies outside of the workspace and git history stay as they are.
 
     \b
     Example:
@@ -262,13 +262,13 @@ def _print_resanitize(result: ResanitizeResult) -> None:
 
 
 @options.command("archive", writes=True)
-@click.option("--before", metavar="DATE", required=True, help="A UTC day; what ended before it begins is archived.")
+@click.option("--before", metavar="DATE", required=True, help="A UTC day; sessions that ended before it are archived.")
 @click.option("--dry-run", is_flag=True, help="Show what would be archived, and change nothing.")
 def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> int:
-    """Pack what ended before DATE into one folder a month.
+    """Pack sessions that ended before DATE into one folder a month.
 
-    Transcripts, summaries and compactions go into bundles, byte for byte; notes stay for the links to them. All
-    commands work on them as ever. DATE is at least 30 days ago.
+    Transcripts, summaries and compactions go into bundles, byte for byte; notes stay, so that links work. All
+    commands still find them. DATE is at least 30 days ago.
 
     \b
     Example:
@@ -295,7 +295,7 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
 @click.argument("session", shell_complete=complete_session)
 @click.option("--reason", metavar="TEXT", default="", help="Why; it is kept in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
-@click.option("--again", is_flag=True, help="Delete what came back of a session that was removed before.")
+@click.option("--again", is_flag=True, help="Delete files of a removed session that came back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
     """Remove a session for good: its files, rows and every copy of its text in the workspace.

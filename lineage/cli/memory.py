@@ -32,8 +32,8 @@ COMMANDS = {
 def command() -> None:
     """List, change, review and forget what is remembered: notes of entries, one per scope and kind.
 
-    You can edit the notes by hand at any time. Name an entry by its id, or the beginning of it. What an agent proposes
-    for every session waits until you review it.
+    You can edit the notes by hand at any time. Name an entry by its id or the beginning of it. An agent's proposals
+    for all projects wait for your review.
 
     \b
     Example:

@@ -36,8 +36,8 @@ def command(
 ) -> int:
     """Open a session's note in Obsidian, where the workspace is in a vault, else in VISUAL or EDITOR.
 
-    SESSION is a session's id, key or short id, or the beginning of one, or the id of an entry: then its book is
-    opened. What is archived has a note, too.
+    SESSION is a session's id, key or short id, or the beginning of one. The id of an entry opens its book. Archived
+    sessions have a note, too.
 
     \b
     Example:

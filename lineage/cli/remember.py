@@ -30,7 +30,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 @click.option("--about", metavar="WHAT", multiple=True, help="A file, command or error that it is bound to.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True,
-    help="Whose book, where it is an agent's.",
+    help="The agent, for a book of an agent.",
 )  # fmt: skip
 @click.option("--project", metavar="NAME", help="A project's book: the same as --scope project/NAME.")
 def command(
@@ -38,8 +38,8 @@ def command(
 ) -> int:
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
 
-    What you type here counts as yours. What an agent remembers is marked derived, and only its session sees it
-    until that session is captured; what repeats a tool's output or would hold everywhere waits for your review.
+    What you type here counts as yours. An agent's memo is marked derived, and only its session sees it until that
+    session is captured. A memo for all projects, or one that repeats a tool's output, waits for your review.
     Secrets are redacted first.
 
     \b

@@ -21,10 +21,10 @@ _CHUNK = 1 << 20
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--explain", "--report", "explain", is_flag=True, help="Print what would be redacted, where and why.")
 def command(root: Path, file: BinaryIO, explain: bool, as_json: bool) -> int:
-    """Print a text without its secrets: FILE, or what comes on stdin (-).
+    """Print a text without its secrets: FILE, or stdin (-).
 
-    The workspace's rules are used where there is one, else those that lineage comes with. Files of any size go through
-    in bounded memory. --explain shows of a value its length and at most two characters; --json explains as one object.
+    It uses the workspace's rules, without a workspace lineage's own. Files of any size go through in bounded memory.
+    --explain shows of a value its length and at most two characters; --json explains as one object.
 
     \b
     Example:

@@ -32,7 +32,7 @@ _MAX_LIMIT = 1000
 @click.option(
     "--mode",
     type=click.Choice(["lexical", "semantic", "hybrid"]),
-    help="By the words, by what they mean, or both; both where an embedding model is configured.",
+    help="By words, by meaning, or both; the default is both if an embedding model is configured.",
 )
 @click.pass_context
 def command(

@@ -19,9 +19,9 @@ from lineage.cli.output import print_json, print_text
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=4848, show_default=True, help="0 for any free one.")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="A name that browsers call this server by.")
-@click.option("--check", is_flag=True, help="Look whether it can be served, say where, and end.")
+@click.option("--check", is_flag=True, help="Check that it can be served, print the address, and end.")
 def command(root: Path, host: str, port: int, names: Sequence[str], check: bool, as_json: bool) -> int:
-    """Serve the page for people and the API under /api, until it is interrupted.
+    """Serve the web page, and the API under /api, until you stop it.
 
     Only this machine reaches it, unless --host or --allow-host say otherwise: then LINEAGE_WEB_TOKEN has to hold an
     access key, which browsers are asked for. Where it is set, they are asked on this machine, too.

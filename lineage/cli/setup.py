@@ -26,10 +26,10 @@ _YES_HINT = "run it at a terminal, or accept all proposals with `lineage setup -
 
 @click.command("setup")
 @click.argument("harnesses", nargs=-1, metavar="[HARNESS]...")
-@click.option("--yes", is_flag=True, help="Do what is proposed, and do not ask.")
+@click.option("--yes", is_flag=True, help="Accept every proposal, and do not ask.")
 @click.option("--trial", is_flag=True, help="Make and fill a memory alone: no hooks, no default workspace.")
 @click.option("--no-hooks", is_flag=True, help="Leave the settings of harnesses as they are.")
-@click.option("--no-import", is_flag=True, help="Leave the sessions that harnesses keep where they are.")
+@click.option("--no-import", is_flag=True, help="Do not import earlier sessions.")
 @click.option("--newest", type=click.IntRange(min=1), metavar="N", help="Import only the newest N sessions.")
 @click.option("--undo", is_flag=True, help="Leave every byte of settings as it was before; the memory stays.")
 @click.option("--with-memory", is_flag=True, help="With --undo: remove the memory, too, if a set-up made it.")
@@ -44,8 +44,8 @@ def command(
 ) -> int:  # fmt: skip
     """Set up a memory on this machine: its folder, the harnesses that fill it, and their earlier sessions.
 
-    It shows what it found and asks before it changes anything; --yes accepts every proposal. Run it again to do
-    what is missing. Name HARNESSes to set up only these.
+    It shows what it found and asks before it changes anything; --yes accepts every proposal. Run it again to add what
+    is missing. Name HARNESSes to set up only these.
 
     \b
     Example:

@@ -34,9 +34,9 @@ _COMMAND = re.compile(r"`(lineage [^`]+)`")
 @click.option("--fix", is_flag=True, help="Run the commands that the findings name, after asking for each.")
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 def command(root: Path, fix: bool, yes: bool, as_json: bool) -> int:
-    """Show what the workspace holds, what is unfinished, and what keeps sessions from becoming memory.
+    """Show the contents of the workspace, unfinished work, and problems with capture.
 
-    Each problem ends with the command that helps. --fix runs these, one by one, and asks before each.
+    Each problem names the command that helps. --fix runs these, one by one, and asks before each.
 
     \b
     Example:

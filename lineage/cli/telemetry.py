@@ -12,7 +12,7 @@ from lineage.cli.output import format_counts, print_result, print_text
 
 @click.group("telemetry", cls=HelpfulGroup)
 def command() -> None:
-    """What this workspace counted: captures, turns, redactions, looks at sessions. `lineage status` shows it.
+    """Counters of this workspace: captures, turns, redactions, sessions shown. `lineage status` prints them.
 
     \b
     Example:
@@ -26,8 +26,8 @@ def reset(root: Path, yes: bool, as_json: bool) -> int:
     """Set the counters to zero. No session, file or row of the index changes, and what was counted is not counted
     again.
 
-    What lineage needs to go on stays: what hooks told of, which files were imported, the last render, and today's calls
-    of language models, which count towards the day's limit.
+    State stays: sessions known from hooks, imported files, the last render, and today's calls of language models,
+    which count towards the day's limit.
 
     \b
     Example:

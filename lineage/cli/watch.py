@@ -49,7 +49,7 @@ def _print_round_error(error: LineageError) -> None:
 @click.command("watch")
 @click.option(
     "--every", type=click.FloatRange(0.1, 86400), metavar="SECONDS", default=60, show_default=True,
-    help="How often to look without being told of a change.",
+    help="How often to look at everything.",
 )  # fmt: skip
 @click.option("--once", is_flag=True, help="Look once, do what is due, and end.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, without --once one a line.")
@@ -110,7 +110,7 @@ def _format_report(report: ReindexReport) -> str:
     "--every", type=click.FloatRange(1, 86400), metavar="SECONDS", default=60, show_default=True, help="How often."
 )
 @click.option("--once", is_flag=True, help="One round, then end. Exit 4 where it leaves findings.")
-@click.option("--yes", is_flag=True, help="With --once: what looks lost is meant to be gone.")
+@click.option("--yes", is_flag=True, help="With --once: missing files were deleted on purpose.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, without --once one a line.")
 @options.workspace
 def mirror(root: Path, folder: str, every: float, once: bool, yes: bool, as_json: bool) -> int:

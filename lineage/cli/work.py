@@ -19,7 +19,7 @@ from lineage.workspace.lookup import describe_unshown
 
 @options.command("work", writes=True)
 def command(root: Path, as_json: bool) -> int:
-    """Capture what hooks have signalled, and end. A hook starts it by itself; one runs at a time.
+    """Capture the sessions that hooks have signalled, and end. A hook starts it by itself; one runs at a time.
 
     \b
     Example:
@@ -44,7 +44,7 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
     It looks into the folders of every harness whose hooks name no other workspace, and reads only files that changed.
     The worker and `lineage admin watch` look only at sessions that hooks reported.
 
-    Names what other agents keep on this machine and lineage can't read.
+    It lists sessions of other agents that lineage can't read.
 
     \b
     Example:

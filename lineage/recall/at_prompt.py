@@ -58,7 +58,7 @@ class RecalledItem:
 
 
 class ConsideredRow:
-    """A row that may be given: what was measured, how far above the floor that is, and what became of it."""
+    """A row to judge: its features, its distance above the floor, and the verdict."""
 
     __slots__ = (
         "features", "is_above", "is_checked", "met", "missed", "row", "score", "sentences", "total", "verdict",
@@ -108,7 +108,7 @@ class ConsideredRow:
 
 
 class Recall:
-    """What is given, the best first, all that was looked at, and why there is nothing where nothing was."""
+    """The given items, the best first, all considered rows, and the reason if there are no items."""
 
     __slots__ = ("considered", "items", "reason")
 
@@ -118,7 +118,7 @@ class Recall:
         self.items, self.considered, self.reason = tuple(items), tuple(considered), reason
 
     def as_json(self) -> "dict[str, Any]":
-        """Return what is given, and how near each row that was considered came."""
+        """Return the items, and how near to the floor each considered row came."""
         names = ("id", "kind", "origin", "at", "title", "text", "tokens")
         considered = [
             {"id": one.id, "verdict": one.verdict, "score": round(one.score, 3), "missed": one.missed}
@@ -131,7 +131,7 @@ class Recall:
 
 
 def format_item(item: RecalledItem) -> str:
-    """Return an item as it is given: from when and what it is, then its text."""
+    """Return an item as it is given: its day and kind, then its text."""
     title = f" · {item.title[:_TITLE_CHARS]}" if item.title else ""
     return f"[{item.at[:10]} · {item.kind}{title}]\n{item.text}"
 
@@ -147,12 +147,11 @@ def recall_at_prompt(
     exclude_session: str = "",
     is_asked: bool = False,
 ) -> Recall:
-    """Return what memory holds about a prompt for an agent in a project; without a project nothing.
+    """Return the quotes from memory about a prompt, for an agent in a project; without a project none.
 
-    Of a session with a row above the floor, what settles something is given too. Never given is what was `given`
-    already, and what the running session said itself, by its id. `owns_folder` tells of a folder of the workspace
-    whether its books are the project's, where no session says so. Where a person asks, the best are given, whatever the
-    floor. Raises `sqlite3.Error`.
+    If one row of a session is above the floor, its rows that settle something are given too. Items in `given` are left
+    out, and the words of the running session, by its id. `owns_folder` decides for a folder of books that no session
+    names whether it is the project's. With `is_asked` a person asks, and the floor doesn't hold. Raise `sqlite3.Error`.
     """
     floor = load_floor()
     found_words = _find_words(connection, prompt, floor) if project_keys else []
@@ -247,7 +246,7 @@ def _measure(
 
 
 def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: float, noise: float) -> dict[str, float]:
-    """Return what is measured of a row, for a prompt of this total weight of which other projects meet the noise."""
+    """Return the features of a row. `total` is the weight of the prompt, `noise` the part that other projects meet."""
     met = sum_weights(one.met)
     coverage = min(1.0, met / total)
     telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
@@ -298,7 +297,7 @@ def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:
 def _choose(
     connection: sqlite3.Connection, candidates: "Sequence[ConsideredRow]", floor: Floor, given: "Collection[str]"
 ) -> list[RecalledItem]:
-    """Return what of the candidates above the floor there is room for, and note what became of each."""
+    """Return the items for which there is room, the best first, and note the verdict of each candidate."""
     sessions = {name.partition("/")[0] for name in given}
     passages = [one for one in candidates if one.is_above and one.row.kind == PASSAGE]
     for one in candidates:
@@ -345,7 +344,7 @@ def _build_item(one: ConsideredRow, places: "Collection[int]") -> RecalledItem:
 def _add_current(
     connection: sqlite3.Connection, item: RecalledItem, agent: str | None, session: str, given: "Collection[str]"
 ) -> list[RecalledItem]:
-    """Return an item with what supersedes it; nothing where that can't be given."""
+    """Return an item with its successor, an empty list if the successor can't be given."""
     if item.kind != PASSAGE:
         return [item]
     text = normalize(item.passage)

@@ -53,7 +53,7 @@ _SELECT_AMENDING = """
 
 
 class FoundRow:
-    """A passage of a session, or an entry of a book: its number, and what says where it is from.
+    """A passage of a session, or an entry of a book: its number and its origin.
 
     `project` is the key of its session's project, `token` the session's, "" for none; `owner` that token, or the
     entry's id. `scope` and `path` are those of an entry's `book`.

@@ -41,7 +41,7 @@ def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> i
 
 @options.command("list")
 @click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
-@click.option("--pending", is_flag=True, help="Only what waits for confirmation, with the entries.")
+@click.option("--pending", is_flag=True, help="List the entries that wait for your confirmation instead.")
 @options.no_pager
 def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
     """The books, and how many entries each has: in use, waiting, archived, forgotten.
@@ -91,14 +91,14 @@ def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
 @options.command("show")
 @click.argument("scope")
 @click.argument("kind")
-@click.option("--pending", is_flag=True, help="What waits for confirmation instead.")
-@click.option("--archive", metavar="YEAR", help="What rolled over of that year instead.")
+@click.option("--pending", is_flag=True, help="Print the entries that wait for your confirmation instead.")
+@click.option("--archive", metavar="YEAR", help="Print the archived entries of that year instead.")
 @options.no_pager
 def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
-    """The entries of a book: id, date, trust, state, text; and what can't be made out in its file.
+    """Print the entries of a book: id, date, trust, state and text, and the problems of its file.
 
-    What is written between no markers is an entry of yours. A state is one of standing, superseded, done,
-    pinned, stale (an open task of a session that nobody mentioned for 14 days), waiting.
+    Text between no markers is an entry of yours. A state is one of standing, superseded, done, pinned, stale (an open
+    task that no session mentioned for 14 days), waiting.
 
     \b
     Example:
@@ -184,8 +184,8 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
 @options.command("pin", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
-@click.option("--global", "is_global", is_flag=True, help="Copy it to what holds everywhere; it stays where it is.")
-@click.option("--kind", type=click.Choice(_GLOBAL_KINDS), help="With --global: what it is there; else you are asked.")
+@click.option("--global", "is_global", is_flag=True, help="Copy it to the global book, too.")
+@click.option("--kind", type=click.Choice(_GLOBAL_KINDS), help="With --global: its kind there; else you are asked.")
 def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None, as_json: bool) -> int:
     """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
 
@@ -217,9 +217,9 @@ def _ask_kind(*, as_json: bool) -> str:
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope")
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
-    """Move an entry to another scope: what held everywhere holds in one project only, for example.
+    """Move an entry to another scope, from all projects to one for example.
 
-    It gets an id of its own there, and doesn't come back to where it was.
+    It gets a new id there, and is not learned again in the old scope.
 
     \b
     Example:
@@ -233,9 +233,9 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
 @click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
-    """Put in force what waits: each entry is shown with the words it came from and a link to them, then asked about.
+    """Confirm waiting entries: each is shown with its source, then you are asked.
 
-    Only you can confirm, no agent. `lineage memory list --pending` names what waits.
+    Only you can confirm, no agent. `lineage memory list --pending` lists them.
 
     \b
     Example:
@@ -266,10 +266,10 @@ def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
 @options.command("why")
 @click.argument("entry_id", metavar="ID")
 def why(root: Path, entry_id: str, as_json: bool) -> int:
-    """Why an entry was learned: the words it came from, and the features that its score is made of.
+    """Print why an entry was learned: the words it came from, and the features of its score.
 
-    The sentence is read anew in its capture, by today's weights. Each feature is printed with what it adds and the
-    words that it is seen in. A score is a likelihood, from 0 to 1.
+    The sentence is read again in its capture, with today's weights. Each feature comes with its weight and the words
+    that show it. A score is a likelihood, from 0 to 1.
 
     \b
     Example:
@@ -287,8 +287,8 @@ def _print_explanation(found: Explanation) -> None:
         return
     print_text(f"  said by the {found.role}; score {found.score:.2f}, kept from {found.kept_from:.2f} on")
     if found.says_so:
-        print_text("  kept whatever its score: it says what it is")
-    print_text(f"    {found.bias:+.2f}  to begin with")
+        print_text("  kept whatever its score: its first words name its kind")
+    print_text(f"    {found.bias:+.2f}  start value")
     for feature in found.features:
         words = f": {feature.words}" if feature.words else ""
         print_text(f"    {feature.weight:+.2f}  {feature.name}{words}")
@@ -296,15 +296,14 @@ def _print_explanation(found: Explanation) -> None:
 
 @options.command("migrate", writes=True)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option("--agent", "agent_id", metavar="ID", help="Whose notes they are; else the agent that their place names.")
-@click.option("--dry-run", is_flag=True, help="Say what would become of each file; write nothing.")
+@click.option("--agent", "agent_id", metavar="ID", help="The agent of the notes; else the one that their folder names.")
+@click.option("--dry-run", is_flag=True, help="Show the result for each file; write nothing.")
 def migrate(root: Path, paths: Sequence[str], agent_id: str | None, dry_run: bool, as_json: bool) -> int:
-    """Bring notes that agents kept in files of their own into books; the files stay as they are.
+    """Copy notes that agents keep in files of their own into books; the files stay as they are.
 
-    PATH is a file, or a folder with notes: a project's, `.memory`, `~/.claude`, an OpenClaw workspace. What was taken
-    counts as derived; AGENT_MEMORY.md waits, and so does what grants a permission or speaks of the agent itself. Every
-    line is in a book afterwards, or is named as left out, which makes the exit code 1. Again, it adds what is new.
-    Only you can migrate, no agent.
+    PATH is a file, or a folder with notes: a project's, `.memory`, `~/.claude`, an OpenClaw workspace. Entries count
+    as derived. AGENT_MEMORY.md waits for you, as do permissions and notes about the agent itself. Each line that is not
+    taken is named, and the exit code is 1. Run it again to add new notes. Only you can migrate, no agent.
 
     \b
     Example:
@@ -340,12 +339,12 @@ def _print_migrated(files: Sequence[MigratedFile], *, dry_run: bool) -> None:
 
 
 @options.command("relearn", writes=True)
-@click.option("--dry-run", is_flag=True, help="Say what would go and what would come; write nothing.")
+@click.option("--dry-run", is_flag=True, help="List the entries that would go and come; write nothing.")
 def relearn(root: Path, dry_run: bool, as_json: bool) -> int:
     """Learn again from all captured sessions, with today's rules.
 
-    What rules found, and nobody edited, pinned, ticked or confirmed, gives way to what they find today. What you or an
-    agent remembered, what a model proposed and what was forgotten stay as they are. Only you can relearn, no agent.
+    It replaces entries that rules found and nobody edited, pinned, ticked or confirmed. Those that you or an agent
+    typed, proposals of a model and forgotten entries stay as they are. Only you can relearn, no agent.
 
     \b
     Example:

@@ -16,7 +16,7 @@ from lineage.pipeline.memory.restore import restore_entry
 @options.command("forget", writes=True)
 @click.argument("entry_id", metavar="ID")
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
-    """Forget an entry, in use, waiting or archived. A line with its id stays behind, which keeps it from coming back.
+    """Forget an entry, in use, waiting or archived. Its id stays in the book, so that it is not learned again.
 
     \b
     Example:
