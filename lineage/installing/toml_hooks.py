@@ -1,6 +1,8 @@
 """Hooks and the MCP server in Codex's `config.toml`, each one block of lines: `[[hooks.EVENT]]` groups, and a table.
 
-It edits the text, not a parsed document: every byte outside of the block stays as it is.
+It edits the text, not a parsed document: every byte outside of the block stays as it is. tomlkit, which edits lineage's
+own settings, can't do it. It writes `[[hooks.Stop]]`, `[[hooks.PreToolUse]]`, `[[hooks.Stop]]` in another order, takes
+the comments behind a table out with it, and removes nothing from an array that has another table in between.
 """
 
 import json
@@ -21,14 +23,7 @@ _LINE = re.compile(r"line (\d+)")
 _MENTION = re.compile(r"^[ \t]*\[*[ \t]*hooks\b", re.MULTILINE)
 # Comments and empty lines at the end of a table stay when it goes.
 _TAIL = re.compile(r"^(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))*\Z", re.MULTILINE)
-_TOKEN = re.compile(
-    r"""(?P<text>"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')
-    |   (?P<comment>\#[^\n]*)
-    |   (?P<open>[\[{])
-    |   (?P<close>[\]}])
-    |   (?P<other>[^"'\#\[\]{}\n]+|.)""",
-    re.VERBOSE | re.DOTALL,
-)
+_BRACKET = re.compile(r"^\ufeff?[ \t]*(?=\[)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ class TomlHooks:
         lines = [line for event, group in self.elements.items() for line in _render_group(event, group)]
         block = _build_block(head, lines, detect_newline(text))
         result = head + block + tail
-        if not self._is_complete(_load_toml_or_empty(result)):
+        if not self._is_complete(_load_toml_or_none(result) or {}):
             mention = _MENTION.search(text)
             raise_invalid(text, name, mention.start() if mention else 0, "hooks are not written as [[hooks.…]] groups")
         return result, replace(marks, block=block)
@@ -95,7 +90,7 @@ class TomlServer:
             return text, marks
         text = self.uninstall(text, marks, name)
         block = _build_block(text, [f"[{_SERVER_TABLE}]", *_render_values(self.value)], detect_newline(text))
-        if _get_servers(_load_toml_or_empty(text + block)).get(SERVER) != self.value:
+        if _get_servers(_load_toml_or_none(text + block) or {}).get(SERVER) != self.value:
             raise_invalid(text, name, max(0, text.find("mcp_servers")), "MCP servers are not written as tables")
         return text + block, replace(marks, containers={**marks.containers, _SERVER_TABLE: block})
 
@@ -147,11 +142,11 @@ def _load_toml(text: str, name: str) -> dict[str, Any]:
         raise_invalid(text, name, sum(len(line) + 1 for line in lines), f"not TOML: {error}")
 
 
-def _load_toml_or_empty(text: str) -> dict[str, Any]:
+def _load_toml_or_none(text: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
-        return {}
+        return None
 
 
 def _split_around(text: str, block: str | None) -> tuple[str, str] | None:
@@ -204,19 +199,12 @@ def _find_sections(text: str) -> Iterator[tuple[int, int, tuple[str | None, ...]
 
 
 def _find_headers(text: str) -> Iterator[tuple[int, tuple[str | None, ...]]]:
-    depth = position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        position = token.end() if token else len(text)
-        kind = token.lastgroup if token else None
-        if token and kind == "open" and depth == 0:
-            start = text.rfind("\n", 0, token.start()) + 1
-            if not text[start : token.start()].strip(" \t\ufeff"):
-                position = (text.find("\n", start) + 1 or len(text) + 1) - 1
-                start += text.startswith("\ufeff", start)
-                yield start, _parse_name(text[start:position].rstrip())
-                continue
-        depth += {"open": 1, "close": -1}.get(kind or "", 0)
+    before = 0
+    for match in _BRACKET.finditer(text):
+        # In the middle of a value of several lines, what stands before is no TOML.
+        if _load_toml_or_none(text[before : match.start()]) is not None:
+            before = match.start() + match[0].startswith("\ufeff")
+            yield before, _parse_name(text[before:].partition("\n")[0].rstrip())
 
 
 def _parse_name(header: str) -> tuple[str | None, ...]:

@@ -90,6 +90,23 @@ def test_a_handler_beside_others_goes_alone() -> None:
     assert FORM.uninstall(text, FileMarks(), NAME) == theirs + "# mine\n[hooks.state.x]\na = 1\n"
 
 
+OURS = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "lineage hook codex"\n'
+AROUND = {  # each is a file that tomlkit, asked to remove the entry, doesn't give back
+    "groups of several events": (
+        '[[hooks.Stop]]\nmatcher = "a"\n[[hooks.PreToolUse]]\nmatcher = "b"\n[[hooks.Stop]]\nmatcher = "c"\n', ""
+    ),
+    "a comment behind": ("a = 1\n", "# mine\n[x]\na = 1\n"),
+    "a table between": ('[[ hooks . Stop ]]\nmatcher = "a"\n[other]\nrows = [\n[1],\n[2]]\n', "[later]\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("case", AROUND)
+def test_an_entry_without_a_record_leaves_the_order_and_the_comments_around_it(case: str, mark: str) -> None:
+    head, tail = AROUND[case]
+    assert FORM.uninstall(mark + head + OURS + tail, FileMarks(), NAME) == mark + head + tail
+
+
 def test_second_entries_go_when_installing_again() -> None:
     once, marks = FORM.install("a = 1\n", FileMarks(), NAME)
     twice = once + '\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "lineage hook codex"\n'
