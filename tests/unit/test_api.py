@@ -1,13 +1,16 @@
 """The public Python surface: python-frontmatter with our handler, and the documents of a workspace."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 from types import FunctionType
 
 import frontmatter
 import pytest
 
 from lineage import api
+from lineage.app.locations import find_template
 from lineage.core.base import naming
 from lineage.core.format.documents import Document, build_claim
 from tests.support.parametrize import each
@@ -158,6 +161,26 @@ def test_what_is_wrong_is_an_error_with_a_hint(tmp_path: Path) -> None:
         except api.LineageError as error:
             raised[name] = error.hint
     assert all(raised.values()), raised
+
+
+EXAMPLES = {
+    "the module": api.__doc__ or "",
+    "the handbook": (find_template() / "handbook" / "Formats.md").read_text(encoding="utf-8"),
+}
+
+
+@pytest.mark.in_folder
+@pytest.mark.parametrize("place", EXAMPLES)
+def test_the_documented_example_runs(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    example = re.search(r"(?m)^    from lineage import api\n(?:    .*\n|\n)+", EXAMPLES[place])
+    assert example
+    exec(compile(dedent(example[0]), place, "exec"), {})
+    printed = capsys.readouterr().out
+    assert "s-1 " in printed and "tabs" in printed
+    assert (tmp_path / "lineage" / "MEMORY.md").is_file()
 
 
 def test_every_name_is_documented_and_typed() -> None:
