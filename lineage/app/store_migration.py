@@ -57,5 +57,5 @@ def _check_source(root: Path, place: str) -> None:
     # jobs wait in this machine's folder: the copy would lose them
     waiting = len(documents.spool.list_pending()) + len(documents.hook_queue.list_pending())
     if waiting:
-        hint = f"run `lineage -w {place} work` and `lineage -w {place} recover` first"
+        hint = f"run `lineage -w {place} work` and `lineage -w {place} admin recover` first"
         raise WorkspaceError(f"{waiting} captures still wait in this machine's spool", hint=hint)

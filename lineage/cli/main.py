@@ -123,6 +123,8 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         is_answer = isinstance(error, click.Abort) and error.__cause__ is None
+        if is_answer and error.__context__ is not None:  # Ctrl-C, or the end of input: the question's line is open
+            click.echo(err=True)
         return _report_interrupt(_get_command(state), is_answer=is_answer)
     except BrokenPipeError:
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.

@@ -4,6 +4,8 @@ Every writer of a file that people edit is stopped before every system call of i
 than an editor needs: it saves by renaming a new file, by opening, appending and closing, or it has the file open all
 along. Then a run of anything else finishes. A further writer joins by a line of WRITERS.
 
+The settings' writer is also killed, and failed by a full and by a broken disk, at each of these calls.
+
 The load: hand-written lines beside four writers of the same book, by either way of saving; none is lost.
 
 Fails without the look at who has the file open, without `keep` in `swap` (the load), and without
@@ -194,6 +196,31 @@ def _save(saver: str, path: Path, program: TextIO, line: str) -> None:
         SAVERS[saver](path, line)
     else:
         print(line, end="", file=program, flush=True)
+
+
+_CREATING = {"openat", "write", "link", "linkat", "rename", "renameat", "renameat2", "fsync"}
+
+
+@pytest.mark.leaves_findings
+@pytest.mark.parametrize("fault", ["signal=KILL", "error=ENOSPC", "error=EIO"])
+def test_settings_are_whole_whatever_stops_their_writer(tmp_path: Path, running: TracedProcesses, fault: str) -> None:
+    """Killed or failed at any call of the replacement, the file is as before or as after; the same command finishes."""
+    workshop, arguments = Workshop(tmp_path, running, WRITERS["config"]), WRITERS["config"].arguments
+    before = workshop.file.read_bytes()
+    calls = [call for call in workshop.list_calls(arguments) if "KILL" in fault or call[0] in _CREATING]
+    after = workshop.file.read_bytes()
+    assert len(calls) > 5 and before != after
+    for name, number in calls:
+        workshop.renew()
+        ran = workshop.run(*arguments, inject=f"{name}:{fault}:when={number}")
+        assert ran
+        assert workshop.file.read_bytes() in (before, after), (name, number, ran)
+        if ran.code == 0:
+            assert workshop.file.read_bytes() == after, (name, number)
+        elif "KILL" not in fault:
+            assert (ran.code, len(ran.err.strip().splitlines())) == (1, 2), (name, number, ran)
+        assert (again := workshop.run(*arguments)) and again.code == 0
+        assert workshop.file.read_bytes() == after, (name, number)
 
 
 _LINES, _BOOKS, _WRITERS = 10_000, 20, 4

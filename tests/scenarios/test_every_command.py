@@ -8,131 +8,60 @@ Fails without `add_command` and `_fit_line` in `print_error`, without `_REFUSALS
 `require_name`, and where a hint names a command or option that isn't there.
 """
 
+import ast
 import io
 import os
+import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
 import pytest
 
+import lineage
 from lineage.cli.main import run
-from tests.support.command_tree import describe_bad_message, walk_commands
-from tests.support.commands import CommandResult
-from tests.support.sample_workspace import write_sample_workspace
+from tests.support.command_lines import (
+    COMMANDS,
+    LEAVES,
+    LINES,
+    NEEDS_NONE,
+    NOT_HERE,
+    line_of,
+    name_workspace,
+    write_place,
+)
+from tests.support.command_tree import describe_bad_message, describe_wrong_line, find_typed
+from tests.support.commands import CommandResult, run_process
+from tests.support.dead_processes import read_all_files
+from tests.support.small_disk import fill, make_read_only, mount_small_disk
 
 pytestmark = [pytest.mark.in_folder, pytest.mark.leaves_findings]
 
-LINES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "setup": (("--yes", "--no-hooks", "--no-import"), ()),
-    "init": ((), ()),
-    "import": (("--dry-run",), ("claude-code",)),
-    "hooks install": (("--dry-run",), ("claude-code",)),
-    "hooks package": ((), ("packages",)),
-    "hooks status": ((), ("claude-code",)),
-    "hooks uninstall": (("--dry-run",), ("claude-code",)),
-    "help": ((), ("find",)),
-    "list": ((), ()),
-    "search": ((), ("parser",)),
-    "show": ((), ("long",)),
-    "open": (("--print", "--editor"), ("long",)),
-    "resume": ((), ("long",)),
-    "remember": ((), ("The staging server is rebuilt every night.",)),
-    "memory list": ((), ()),
-    "memory show": ((), ("global", "preference")),
-    "memory why": ((), ("zzzz",)),
-    "memory add": ((), ("global", "note", "Backups are taken on every Sunday evening.")),
-    "memory edit": ((), ("zzzz", "Other words.")),
-    "memory done": ((), ("zzzz",)),
-    "memory pin": ((), ("zzzz",)),
-    "memory move": ((), ("zzzz", "global")),
-    "memory forget": ((), ("zzzz",)),
-    "memory restore": ((), ("zzzz",)),
-    "memory review": (("--yes",), ("zzzz",)),
-    "memory relearn": ((), ()),
-    "memory migrate": (("--dry-run",), ("notes.md",)),
-    "memory confirm": (("--yes",), ("zzzz",)),
-    "context": ((), ()),
-    "serve": (("--check", "--port", "0"), ()),
-    "mcp": (("--tools",), ()),
-    "status": ((), ()),
-    "doctor": ((), ()),
-    "config get": ((), ("context.budget",)),
-    "config path": ((), ()),
-    "config set": ((), ("context.budget", "1500")),
-    "remove": (("--dry-run",), ("long",)),
-    "export": (("--markdown", "-"), ("long",)),
-    "archive": (("--before", "2026-01-01", "--dry-run"), ()),
-    "admin reindex": ((), ()),
-    "admin render": ((), ()),
-    "admin verify": ((), ()),
-    "admin recover": ((), ()),
-    "admin upgrade": (("--dry-run",), ()),
-    "admin sanitize": ((), ("-",)),
-    "admin resanitize": (("--dry-run",), ()),
-    "admin sweep": ((), ()),
-    "admin watch": (("--once",), ()),
-    "admin embed": (("--yes",), ()),
-    "admin bundle export": (("-o", "new.zip"), ("long",)),
-    "admin bundle import": (("--dry-run",), ("session.zip",)),
-    "admin mirror": (("--once",), ("vault",)),
-    "admin move": ((), ("nowhere", "moved")),
-    "admin store-check": (("--processes", "2"), ("place",)),
-    "admin send": ((), ("zzzz", "hello")),
-    "admin spawn": ((), ("nothing", "hello")),
-    "admin telemetry reset": (("--yes",), ()),
-    "session-end": (("--harness", "generic", "--session-id", "s-9", "--transcript", "User: hello"), ()),
-    "compaction": (("--harness", "generic", "--session-id", "long", "--summary", "Goal: mend the reader."), ()),
-    "work": ((), ()),
-}
-"""By command its options and arguments, of a line that does no harm over the sample workspace."""
-NOT_HERE = {"hook": "whatever goes wrong, a harness goes on: tests/scenarios/test_hook_entry_failures.py"}
 HOSTILE = {
     "empty": "", "lines": "a\nb", "long": "x" * 10_000, "path": "../../etc/passwd", "emoji": "🎉", "arabic": "لماذا",
     "dashes": "--", "bytes": os.fsdecode(b"\xff\xfe"), "negative": "-1", "huge": "9" * 30, "date": "2026-99-99",
 }  # fmt: skip
 DATES = frozenset({"since", "until", "before", "started_at", "ended_at", "captured_at", "turns", "archive"})
+READS = frozenset({"list", "search", "show", "memory list", "memory show", "context", "status", "help", "export"})
+WRITES = frozenset({"remember", "memory add", "config set", "session-end", "admin bundle export", "compaction"})
+PACKAGE = Path(lineage.__file__).parent
 IDS = frozenset({"session", "entry_id", "entry_ids"})
-NEEDS_NONE = frozenset(
-    {
-        "setup", "init", "help", "import", "hooks install", "hooks status", "hooks uninstall", "hooks package",
-        "config path", "mcp", "admin move", "admin store-check", "admin sanitize",
-    }
-)  # fmt: skip
-"""Commands that need no workspace, or make one; what `import --dry-run` would read can be seen without."""
 Call = Callable[..., CommandResult]
-
-
-def list_commands() -> dict[str, click.Command]:
-    """Return each command once, under its name of today."""
-    found: dict[str, click.Command] = {}
-    for path, command in walk_commands():
-        if all(command is not other for other in found.values()):
-            found[path] = command
-    return found
-
-
-COMMANDS = list_commands()
-LEAVES = [path for path, command in COMMANDS.items() if not isinstance(command, click.Group) and path not in NOT_HERE]
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = write_sample_workspace(tmp_path_factory.mktemp("every-command") / "w")
-    files = root.parent / "files"
-    files.mkdir()
-    (files / "notes.md").write_text("- a note\n")
-    assert run(["-w", str(root), "admin", "bundle", "export", "long", "-o", str(files / "session.zip")]) == 0
-    return root
+    return write_place(tmp_path_factory.mktemp("every-command") / "place")
 
 
 @pytest.fixture
 def place(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder where commands run, so deep that `../..` stays in the test's own, with the files that lines name."""
+    """The folder where commands run, so deep that `../..` stays in the test's own."""
     folder = tmp_path / "some" / "where" / "deep"
-    shutil.copytree(template.parent / "files", folder)
+    shutil.copytree(template, folder)
     monkeypatch.chdir(folder)
     return folder
 
@@ -147,15 +76,6 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
         return CommandResult(code, printed.out, printed.err)
 
     return run_line
-
-
-def name_workspace(path: str, root: Path | str) -> list[str]:
-    return ["-w", str(root)] if any(one.name == "root" for one in COMMANDS[path].params) else []
-
-
-def line_of(path: str, root: Path | str) -> list[str]:
-    options, arguments = LINES[path]
-    return [*path.split(), *name_workspace(path, root), *options, *arguments]
 
 
 def complain(words: Sequence[str], result: CommandResult, *, fails: bool | None = None) -> list[str]:
@@ -214,9 +134,8 @@ def has_to_fail(parameter: click.Parameter, sort: str) -> bool | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", LEAVES)
-def test_hostile_values(path: str, call: Call, place: Path, template: Path) -> None:
+def test_hostile_values(path: str, call: Call, place: Path) -> None:
     root = place / "w"
-    shutil.copytree(template, root)
     wrong = []
     for parameter, fill_in in list_places(path):
         for sort, value in HOSTILE.items():
@@ -285,9 +204,8 @@ def test_no_workspace(state: str, call: Call, place: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["[context", "[context]\nbudget = 'many'\n", "\x00", "[context]\nbudget = 1\nbudget = 2\n"]
 )
-def test_settings_that_are_broken(text: str, call: Call, place: Path, template: Path) -> None:
+def test_settings_that_are_broken(text: str, call: Call, place: Path) -> None:
     root = place / "w"
-    shutil.copytree(template, root)
     (root / "lineage.toml").write_text(text)
     wrong = []
     for path in LEAVES:
@@ -296,3 +214,132 @@ def test_settings_that_are_broken(text: str, call: Call, place: Path, template: 
         if result.code and path != "admin move":  # its place has no settings at all
             wrong += [f"{path}: another cause: {result.err}"] * ("lineage.toml" not in result.err)
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture
+def disk(tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A small disk with the place of the lines on it."""
+    with mount_small_disk(tmp_path / "disk") as folder:
+        shutil.copytree(template, folder / "place")
+        monkeypatch.chdir(folder / "place")
+        yield folder
+        monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_disk_that_can_only_be_read(call: Call, disk: Path) -> None:
+    make_read_only(disk)
+    before = read_all_files(disk)
+    wrong = []
+    for path in LEAVES:
+        words = line_of(path, disk / "place" / "w")
+        wrong += complain(words, call(*words), fails=False if path in READS else True if path in WRITES else None)
+    assert not wrong, "\n".join(wrong)
+    assert read_all_files(disk) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_disk_that_is_full(left: int, call: Call, disk: Path) -> None:
+    wrong = []
+    for path in LEAVES:
+        fill(disk, left)
+        words = line_of(path, disk / "place" / "w")
+        result = call(*words)
+        is_write = path in WRITES and not left
+        wrong += complain(words, result, fails=False if path in READS else True if is_write else None)
+        if result.code == 1 and path in WRITES:
+            wrong += [f"{path}: another cause: {result.err}"] * ("full" not in result.err)
+        (disk / "ballast").unlink()
+    assert not wrong, "\n".join(wrong)
+    assert call("-w", str(disk / "place" / "w"), "remember", "Backups run on Sundays now.").code == 0
+
+
+def call_as_nobody(words: Sequence[str], folder: Path) -> CommandResult:
+    """Run a command line in a process of another user, who belongs to the group that reads the interpreter."""
+    child = os.fork()
+    if not child:
+        code = 70
+        try:
+            for number, name in ((1, "out"), (2, "err")):
+                os.dup2(os.open(folder / name, os.O_WRONLY | os.O_TRUNC), number)
+                setattr(sys, f"std{name}", os.fdopen(os.dup(number), "w", encoding="utf-8"))
+            os.environ["HOME"] = "/nonexistent"
+            os.setgroups([])
+            os.setresuid(65534, 65534, 65534)
+            code = run(words)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return CommandResult(code, (folder / "out").read_text(), (folder / "err").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a process as somebody else")
+@pytest.mark.parametrize("mode", [0o700, 0o000, 0o755])
+def test_a_workspace_of_another_user(mode: int, template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # other users don't reach the folder of a test
+        shutil.copytree(template, folder / "place")
+        for made in ("out", "err"):
+            (folder / made).touch()
+        monkeypatch.chdir(folder / "place")
+        (folder / "place").chmod(0o755)
+        (folder / "place" / "w").chmod(mode)
+        wrong = []
+        for path in LEAVES:
+            words = line_of(path, folder / "place" / "w")
+            needs_one = name_workspace(path, "") and path not in NEEDS_NONE
+            wrong += complain(words, call_as_nobody(words, folder), fails=True if needs_one else None)
+        monkeypatch.chdir("/")
+        assert not wrong, "\n".join(wrong)
+
+
+def test_bytes_that_are_no_text(place: Path) -> None:
+    """As a process: what a terminal hands over may be no text, and neither need be what stderr takes."""
+    name, wrong = os.fsdecode(b"caf\xe9"), []
+    for words in (["show", name], ["search", name], ["list", "--project", name], ["remember", name], ["help", name]):
+        wrong += complain(words, run_process(place / "w", *words, PYTHONIOENCODING="", LC_ALL="C"))
+    wrong += complain([name], run_process(place / name, "list"), fails=True)
+    assert not wrong, "\n".join(wrong)
+
+
+_BARE = re.compile(rf"(?:^|: |or )lineage (?:-w|{'|'.join(sorted({path.split()[0] for path in LEAVES}))})\b")
+_HINTS = re.compile("(^|_)(hints?|more)$", re.IGNORECASE)
+
+
+def list_hints() -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every hint in the source; what is filled in is `X`."""
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            values: list[ast.AST | None] = []
+            if isinstance(node, ast.keyword) and node.arg and _HINTS.search(node.arg):
+                values = [node.value]
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                values = [node.value] * any(isinstance(one, ast.Name) and _HINTS.search(one.id) for one in targets)
+            for value in values:
+                yield from ((f"{file.name}:{node.lineno}", text) for text in read_texts(value))
+
+
+def read_texts(node: ast.AST | None) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
+    elif node is not None:
+        for child in ast.iter_child_nodes(node):
+            yield from read_texts(child)
+
+
+def test_every_hint_of_the_source_proposes_what_is_there() -> None:
+    hints = list(list_hints())
+    assert len(hints) > 200
+    typed = [(where, line) for where, hint in hints for line in find_typed(hint)]
+    assert len(typed) > 70
+    wrong = [f"{where}: {trouble}" for where, line in typed if (trouble := describe_wrong_line(line))]
+    bare = [f"{where}: without backticks: {hint}" for where, hint in hints if _BARE.search(hint)]
+    assert not wrong + bare, "\n".join(wrong + bare)

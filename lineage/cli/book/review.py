@@ -93,6 +93,7 @@ def _read_key() -> str:
         try:
             key = click.getchar().lower()
         except (EOFError, KeyboardInterrupt) as error:
+            click.echo()
             raise click.Abort from error
         click.echo(key if key.isprintable() else "")
         if key in (_CONFIRM, _FORGET, _SKIP, _QUIT):
