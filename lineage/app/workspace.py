@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from lineage.app import clock, locations
 from lineage.app.databases import INDEX_FILE, TELEMETRY_FILE, open_databases
+from lineage.app.log import LOGGER
 from lineage.app.models import build_embedding, build_model
 from lineage.app.redaction import load_rules
 from lineage.config import Settings
@@ -72,6 +73,7 @@ def run_in_workspace(
             raise WorkspaceError(f"{place} can't be written: {error.message}", hint=hint) from error
     if not is_reading:
         delete_database(root / locations.STATE_FOLDER / INDEX_FILE)
+    LOGGER.debug("nothing can be written there: a copy of its index answers")
     with _copy_databases(root) as state:
         return run(state=state, is_read_only=is_reading)
 
@@ -90,6 +92,7 @@ def _run_in_open_workspace(
         try:
             result = _run(ws, use_case, writes=writes, needs_index=needs_index)
         except DatabaseDamaged:  # disposable means disposable: begin anew from the files
+            LOGGER.debug("the index is damaged: it is built anew")
             ws.index.reset()
         except LineageError:
             if not ws.documents.notice_archive():
@@ -122,7 +125,9 @@ def _run(ws: Workspace, use_case: Callable[[Workspace], Result], *, writes: bool
     if writes:
         from lineage.pipeline.maintenance.finish_pending import finish_pending  # the capture pipeline, 30 ms
 
+        LOGGER.debug("finish what is pending")
         finish_pending(ws)
+    LOGGER.debug("run the command")
     return use_case(ws)
 
 
@@ -131,8 +136,10 @@ def _ensure_indexed(ws: Workspace) -> None:
     if ws.index.needs_reindex or list_stale_marks(ws.documents):
         from lineage.pipeline.maintenance.reindex import ensure_indexed  # rendering and ledger, 35 ms
 
+        LOGGER.debug("bring the index up to date")
         ensure_indexed(ws)
     if removed := ws.documents.tombstones.list_tokens():
+        LOGGER.debug("drop rows of removed sessions")
         drop_removed_sessions(ws, removed)
         finish_scrub(ws)
 
@@ -146,6 +153,7 @@ def open_workspace(
     machine's files, and other writes stay in memory.
     The caller closes it. Raises WorkspaceError for a missing workspace unless `create` is set.
     """
+    LOGGER.debug("open %s", locations.format_location(root))
     store: Store = (found := locations.open_store(root))
     if not create:
         locations.require_workspace(root, found)

@@ -92,6 +92,9 @@ def _run_capture_command(flow: str, root: Path, given: Mapping[str, Any], *, fro
     except StoreUnavailable as error:
         _spool_request(root, flow, payload)
         raise StoreUnavailable(f"{error.message}; the session waits in the spool", hint=_UNAVAILABLE_HINT) from error
+    run = options.note_run()
+    run.harnesses.add(str(payload.get("harness")))
+    run.counts[result.status] += 1
     print_result(result.as_json(), lambda: _print_result(result, hidden), as_json=as_json)
     return 1 if result.status == REFUSED else 0
 

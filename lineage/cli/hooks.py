@@ -164,6 +164,7 @@ def _print_report(
     outcomes: Sequence[HookOutcome], head: dict[str, Any], action: str, *, dry_run: bool, as_json: bool
 ) -> int:
     """Print the outcomes and return the exit code, that of the first error."""
+    options.note_run().harnesses.update(outcome.harness for outcome in outcomes)
     if as_json:
         harnesses = [_as_json(outcome, dry_run=dry_run) for outcome in outcomes]
         print_json({**head, "dry_run": dry_run, "harnesses": harnesses})
@@ -204,4 +205,5 @@ def hook(root: object, harness: tuple[str, ...], agent: str) -> int:
     Example:
       lineage hook claude-code --agent default
     """
+    options.note_run().root = None  # its failures are in a log of their own
     return hook_entry.run([*harness, "--workspace", str(root), "--agent", agent])

@@ -16,6 +16,7 @@ from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.workspace.lookup import describe_unshown
 
+_LOGGED = ("sources", "captured", "unchanged", "refused", "empty", "failed", "turns", "compactions")
 _NO_HISTORY = "no harness has sessions on this machine: `lineage import HARNESS PATH` reads them from a place of yours"
 
 
@@ -53,11 +54,20 @@ def command(
     unread = history_import.list_unread(request)
     with show_stages() as progress:
         imports = history_import.import_history(root, request, progress, dry_run=dry_run)
+    note_imports(imports)
     value = {"dry_run": dry_run, "harnesses": list(map(_as_json, imports)), "unread": unread}
     print_result(value, lambda: _print_result(imports, unread, dry_run=dry_run), as_json=as_json)
     if not (dry_run or as_json) and (unshown := run_in_workspace(root, describe_unshown)):
         print_text(unshown)
     return 0
+
+
+def note_imports(imports: Sequence[HistoryImport]) -> None:
+    """Note harnesses and counts for the line of this run in the log."""
+    run = options.note_run()
+    for result in imports:
+        run.harnesses.add(result.harness)
+        run.counts.update({name: getattr(result, name) for name in _LOGGED})
 
 
 def _as_json(result: HistoryImport) -> dict[str, Any]:

@@ -49,7 +49,10 @@ def command(
         question = f"{strip_controls(path)} is there and isn't lineage's. Replace it?"
         return yes or (asks and click.confirm(question, default=False))
 
+    run = options.note_run()
+    run.root = None  # there is none yet, and it may be another than the one in use
     result = init_workspace(target, folder, may_replace, shared=shared)
+    run.root = result.workspace
     value = asdict(result) | {"workspace": format_location(result.workspace)}
     return print_result(value, lambda: _print_result(result), as_json=as_json)
 

@@ -3,7 +3,10 @@
 import errno
 import os
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 import click
 
@@ -95,9 +98,10 @@ ALIASES = {
     "--workspace", "-w", metavar="DIR", help="A folder, or a bucket; else LINEAGE_WORKSPACE, else what `setup` set."
 )
 @click.option("--no-pager", is_flag=True, help="Print long output as it is; PAGER= in the environment does, too.")
+@click.option("--verbose", "-v", is_flag=True, help="Print on stderr what it does, and how long that takes.")
 @click.version_option(__version__, prog_name="lineage")
 @click.pass_context
-def cli(ctx: click.Context, workspace: str | None, no_pager: bool) -> None:
+def cli(ctx: click.Context, workspace: str | None, no_pager: bool, verbose: bool) -> None:
     """A memory for coding agents: every session as markdown files that you can read, search and correct.
 
     \b
@@ -107,44 +111,61 @@ def cli(ctx: click.Context, workspace: str | None, no_pager: bool) -> None:
       lineage search "why did the parser drop the last line"
     """
     ctx.ensure_object(dict).update(workspace=workspace, pager=not no_pager)
+    if verbose:
+        from lineage.cli.options import show_steps
+
+        show_steps(ctx)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code.
 
     A command may return its own. Else: 0 done, 1 expected failure, 2 usage, 3 unexpected, 4 findings, 130 interrupted.
+    A command that names a workspace leaves a line in its log.
     """
-    state: dict[str, object] = {}
+    started, kind = time.monotonic(), None
+    state: dict[str, Any] = {}
     try:
-        result = _run_click(arguments, state)
-        return result if isinstance(result, int) else 0
-    except LineageError as error:
-        print_error(error.message, error.hint, _get_command(state), error.more)
+        result = cli.main(list(arguments), prog_name="lineage", standalone_mode=False, obj=state)
+        code = result if isinstance(result, int) else 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
+        code, kind = _report_error(error, _get_command(state)), type(error)
+    if "run" in state:  # else nothing of lineage is loaded
+        from lineage.cli.options import log_run
+
+        seconds, is_dry = time.monotonic() - started, "--dry-run" in arguments
+        with suppress(KeyboardInterrupt):  # the command itself is over
+            log_run(state["run"], _get_command(state), code, kind, seconds, is_dry=is_dry)
+    return code
+
+
+def _report_error(error: Exception | KeyboardInterrupt, command: str) -> int:
+    """Print how a command failed, and return the exit code."""
+    if isinstance(error, LineageError):
+        print_error(error.message, error.hint, command, error.more)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt) as error:
+    if isinstance(error, click.ClickException):
+        return _report_click_error(error, command)
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         is_answer = isinstance(error, click.Abort) and error.__cause__ is None
         if is_answer and error.__context__ is not None:  # Ctrl-C, or the end of input: the question's line is open
             click.echo(err=True)
-        return _report_interrupt(_get_command(state), is_answer=is_answer)
-    except BrokenPipeError:
+        return _report_interrupt(command, is_answer=is_answer)
+    if isinstance(error, BrokenPipeError):
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except Exception as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
-        return _report_unexpected(error, _get_command(state))
+    return _report_unexpected(error, command)
 
 
-def _run_click(arguments: Sequence[str], state: dict[str, object]) -> object:
-    try:
-        return cli.main(list(arguments), prog_name="lineage", standalone_mode=False, obj=state)
-    except click.exceptions.NoArgsIsHelpError as error:
+def _report_click_error(error: click.ClickException, command: str) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        command = context.command_path if context else _get_command(state)
-        print_error(error.format_message().rstrip("."), InvalidInput.default_hint, command)
-        return error.exit_code
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    command = context.command_path if context else command
+    print_error(error.format_message().rstrip("."), InvalidInput.default_hint, command)
+    return error.exit_code
 
 
 def _get_command(state: dict[str, object]) -> str:

@@ -43,6 +43,7 @@ def verify_command(root: Path, as_json: bool) -> int:
       lineage verify --json
     """
     findings = run_in_workspace(root, verify)
+    options.note_run().counts["findings"] = len(findings)
     if as_json:
         print_json({"findings": findings})
     else:
@@ -142,6 +143,8 @@ def reindex_command(
         raise InvalidInput("--recent lists what came lately, of all agents", hint="leave it out, or the scope")
     reindex_all = partial(_reindex, yes=yes, jobs=jobs, recent=recent, scope=scope)
     report = run_in_workspace(root, reindex_all, needs_index=False, in_place=True)
+    counts = {name: getattr(report, name) for name in ("added", "changed", "dropped", "unchanged")}
+    options.note_run().counts.update(counts, problems=len(report.problems))
     return print_result(_reindex_as_json(report), lambda: _print_reindex(report), as_json=as_json)
 
 

@@ -9,8 +9,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from lineage.app import clock, log
 from lineage.app.locations import format_location, resolve_workspace_root
-from lineage.cli.output import is_terminal, print_text
+from lineage.cli.output import is_terminal, print_text, strip_controls
 from lineage.errors import InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -57,17 +58,52 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def show_steps(ctx: click.Context) -> None:
+    """Print the steps of the command to stderr, as `--verbose` asks."""
+    log.show_steps(strip_controls)
+    note_run(ctx)
+
+
+verbose = click.option(
+    "--verbose", "-v", is_flag=True, expose_value=False, is_eager=True,
+    callback=lambda ctx, _param, value: show_steps(ctx) if value and not ctx.resilient_parsing else None,
+    help="Print on stderr what it does, and how long that takes.",
+)  # fmt: skip
+
+
 def workspace(function: Function) -> Function:
-    """Accept `--workspace` after the command too, and pass the resolved folder as `root`."""
+    """Accept `--workspace` and `--verbose` after the command too, and pass the resolved folder as `root`.
+
+    That folder's log gets a line of the run.
+    """
 
     def resolve_root(ctx: click.Context, _: click.Parameter, value: str | None) -> Path:
-        return resolve_workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
+        root = resolve_workspace_root(value or (ctx.find_root().obj or {}).get("workspace"))
+        note_run(ctx).root = root
+        return root
 
     # the callback sees the group's value too: the option may stand before or after the command
     return click.option(
         "--workspace", "-w", "root", metavar="DIR", callback=resolve_root,
         help="A folder, or a bucket; else LINEAGE_WORKSPACE, else what `setup` set.",
-    )(function)  # fmt: skip
+    )(verbose(function))  # fmt: skip
+
+
+def note_run(ctx: click.Context | None = None) -> log.CommandRun:
+    """Return what is noted of this run of a command; it is logged at the end."""
+    state = (ctx or click.get_current_context()).find_root().ensure_object(dict)
+    run: log.CommandRun = state.setdefault("run", log.CommandRun())
+    return run
+
+
+def log_run(
+    run: log.CommandRun, command: str, code: int, error: type[BaseException] | None, seconds: float, *, is_dry: bool
+) -> None:
+    """Log a run of `lineage …` that took `seconds` in its workspace's log, and end its `--verbose`."""
+    run.command = command.removeprefix("lineage").strip()
+    line = log.format_run(run, clock.now(), code, round(seconds * 1000), error)
+    log.log_line(run.root, line, is_dry=is_dry)
+    log.hide_steps()
 
 
 def command(name: str, parent: Any = click, *, writes: bool = False) -> Callable[[Callable[..., Any]], click.Command]:

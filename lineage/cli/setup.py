@@ -17,6 +17,7 @@ from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_h
 from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
 from lineage.cli import options
 from lineage.cli.hooks import print_parts
+from lineage.cli.import_history import note_imports
 from lineage.cli.output import print_error, print_json, print_text, show_stages
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput, WorkspaceError
@@ -34,6 +35,7 @@ _YES_HINT = "run it at a terminal, or accept all proposals with `lineage setup -
 @click.option("--undo", is_flag=True, help="Leave every byte of settings as it was before; the memory stays.")
 @click.option("--with-memory", is_flag=True, help="With --undo: remove the memory, too, if a set-up made it.")
 @options.as_json
+@options.verbose
 @click.option(
     "--workspace", "-w", "option", metavar="DIR", help="The memory's place; else the one in use, or ~/lineage."
 )
@@ -63,9 +65,14 @@ def command(
         raise InvalidInput("set-up asks before it changes anything, and here nobody can answer", hint=_YES_HINT)
     state = observe_machine(option, harnesses)
     plan = _choose(state, harnesses, asks=asks, is_silent=as_json, **choices)
+    run = options.note_run(ctx)
+    run.root = plan.root
+    run.harnesses.update(plan.connects)
     report = (lambda _: None) if as_json else (lambda text: print_text(f"  {text}"))
     with show_stages() as progress:
         result = apply_setup(plan, report, progress)
+    run.counts["connected"] = len(result.connected)
+    note_imports(result.imports)
     if as_json:
         print_json({"plan": _as_json(plan), **_result_as_json(result)})
     else:

@@ -27,6 +27,10 @@ def command(root: Path, as_json: bool) -> int:
     """
     suppress_hooks()
     rounds = run_worker(root)
+    counts = options.note_run().counts
+    for done in rounds:
+        counts.update(done.outcomes)
+        counts.update(ignored=done.ignored.total(), put_off=len(done.put_off), given_up=len(done.given_up))
     if rounds and rounds[-1].waiting:
         start_worker(str(root))
     value = {"rounds": [_as_json(result) for result in rounds]}
@@ -52,6 +56,8 @@ def sweep(root: Path, idle_minutes: int, as_json: bool) -> int:
       lineage admin sweep --idle 0
     """
     result = drain_and_sweep(root, idle_minutes=idle_minutes)
+    counts = options.note_run().counts
+    counts.update(captured=len(result.captured), unchanged=result.unchanged, failed=len(result.failed))
     if as_json:
         print_json(result)
         return 0

@@ -110,7 +110,7 @@ def test_what_waits_what_was_given_up_and_what_failed_are_findings(lineage: Line
     for key, more in ((hook_protocol.EVENT_QUEUE, {}), (hook_protocol.DEAD_LETTERS, {"why": "the transcript is gone"})):
         (state / key).mkdir(parents=True, mode=0o700)
         (state / key / "one.json").write_text(json.dumps(record | more))
-    (state / "log").mkdir()
+    (state / "log").mkdir(exist_ok=True)
     (state / hook_protocol.HOOK_LOG).write_text("2026-11-21T12:00:00Z ValueError: no JSON object on stdin, 3 bytes\n")
     done = lineage("doctor")
     assert done.code == 4
