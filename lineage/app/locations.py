@@ -90,6 +90,13 @@ def is_writable(root: Path) -> bool:
     return is_bucket(root) or place is None or os.access(place, os.W_OK)
 
 
+def describe_unwritable(root: Path, error: WorkspaceError) -> WorkspaceError:
+    """Return the error of a workspace that this user may not write, with what to look at."""
+    place = format_location(root)
+    hint = f"run `ls -ld {shlex.quote(place)}` to see its owner and mode, or name another: `lineage -w DIR …`"
+    return WorkspaceError(f"{place} can't be written: {error.message}", hint=hint)
+
+
 def is_workspace(root: Path, store: "LocalStore | BucketStore") -> bool:
     """Return whether a workspace was made there, by `init` or a hook, or was copied there; any other folder is none.
 

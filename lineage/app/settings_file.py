@@ -6,11 +6,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from lineage.app.locations import load_settings, open_store, require_workspace
+from lineage.app.locations import describe_unwritable, is_writable, load_settings, open_store, require_workspace
 from lineage.config import Settings, parse_settings
 from lineage.config.edit_toml import set_value
 from lineage.config.workspace import SETTINGS_FILE
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, WorkspaceError
 from lineage.store import update
 
 _LINKS = "identity_links"
@@ -36,7 +36,8 @@ def find_setting(names: Sequence[str], name: str) -> str:
 def set_setting(root: Path, name: str, words: Sequence[str]) -> Any:
     """Set one setting in `lineage.toml`; every other byte of it stays. Return the value that is in effect.
 
-    Raises InvalidInput for an unknown setting and a value that it can't have, WorkspaceError for no workspace.
+    Raises InvalidInput for an unknown setting and a value that it can't have, WorkspaceError for no workspace and for
+    one that can't be written.
     """
     store = open_store(root)
     require_workspace(root, store)
@@ -56,7 +57,12 @@ def set_setting(root: Path, name: str, words: Sequence[str]) -> Any:
             raise InvalidInput(error.message, hint=hint) from error
         return new.encode("utf-8", "surrogateescape") if new != text else None
 
-    update(store, SETTINGS_FILE, change)
+    try:
+        update(store, SETTINGS_FILE, change)
+    except WorkspaceError as error:
+        if is_writable(root):
+            raise
+        raise describe_unwritable(root, error) from error
     settings = load_settings(store)
     return list(settings.identity_links.get(key, ())) if table == _LINKS else _flatten(settings)[name]
 

@@ -68,9 +68,7 @@ def run_in_workspace(
         except WorkspaceError as error:
             if is_reading or locations.is_writable(root):
                 raise
-            place = locations.format_location(root)
-            hint = f"run `ls -ld {place}` to see its owner and mode, or name another: `lineage -w DIR …`"
-            raise WorkspaceError(f"{place} can't be written: {error.message}", hint=hint) from error
+            raise locations.describe_unwritable(root, error) from error
     if not is_reading:
         delete_database(root / locations.STATE_FOLDER / INDEX_FILE)
     LOGGER.debug("nothing can be written there: a copy of its index answers")
