@@ -113,10 +113,10 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
         is_default = name == str(expand_home(_DEFAULT_ROOT))
         makes = "lineage setup" if is_default else f"lineage init {shlex.quote(name)}"
         hint = f"run `{makes}`, or name another with `--workspace`"
-        raise WorkspaceError(
-            f"no workspace at {name}",
-            hint=f"did you mean `lineage -w {shlex.quote(str(near))}`? Else {hint}" if near else hint,
-        )
+        if near:
+            meant = f"did you mean `lineage -w {shlex.quote(str(near))}`?"
+            hint = f"{meant} To make one here, run `{makes}`" if is_default or not os.path.lexists(root) else meant
+        raise WorkspaceError(f"no workspace at {name}", hint=hint)
 
 
 def find_nearest_workspace(root: Path) -> Path | None:

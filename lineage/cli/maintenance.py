@@ -10,7 +10,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.completion import complete_session
-from lineage.cli.output import format_counts, print_json, print_result, print_text, show_progress
+from lineage.cli.output import format_counts, format_when, print_json, print_result, print_text, show_progress
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, InvalidInput
@@ -26,6 +26,7 @@ from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_sc
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store.modes import set_modes
+from lineage.workspace.lookup import MAX_CANDIDATES, match_reference, resolve_session
 from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.workspace import Workspace
 
@@ -312,7 +313,9 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
     hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
-    options.confirm(f"Remove session {session} for good?", yes=dry_run or yes, what="a removal", hint=hint)
+    yes = yes or dry_run
+    question = "" if yes else run_in_workspace(root, partial(_ask_about_removal, session=session))
+    options.confirm(question, yes=yes, what="a removal", hint=hint)
     receipt = run_in_workspace(
         root,
         lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again),
@@ -320,6 +323,15 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
         frees_space=True,
     )
     return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
+
+
+def _ask_about_removal(ws: Workspace, session: str) -> str:
+    """Return the question, with the session that is meant. Raise NotFoundError if several may be."""
+    rows = ws.index.list_sessions(None, reference=session, limit=MAX_CANDIDATES)
+    if not match_reference(rows, session):  # one whose removal was cut off is in no row
+        return f"Remove session {session} for good?"
+    row = resolve_session(ws, session)
+    return f"Remove “{row.title}” of {format_when(row.membership_ts)} ({row.session_id}) for good?"
 
 
 def _print_receipt(receipt: RemovalReceipt) -> None:
@@ -339,8 +351,11 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
         print_text(f"  removed: {receipt.rows} rows; databases scrubbed")
         print_text(f"  stays: memory/tombstones/{receipt.session_token}.md")
     print_text(f"searched {pluralize(receipt.checked_files, 'other file')} for lines of the session")
+    if receipt.elsewhere:
+        files = pluralize(len(receipt.elsewhere), "file")
+        print_text(f"  {files} of others with some of the same lines, the same code or output for example, stay:")
     for path in receipt.elsewhere:
-        print_text(f"  has some too, and stays: {path}")
+        print_text(f"    {path}")
     if receipt.naming_project:
         named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
         stay = "that stays" if len(receipt.naming_project) == 1 else "that stay"

@@ -21,7 +21,7 @@ COMMANDS = {
     "pin": "Keep an entry in use.",
     "move": "Move an entry to another scope.",
     "forget": "Forget an entry, and keep it from coming back.",
-    "restore": "Let a forgotten entry come back.",
+    "restore": "Let a forgotten entry be learned again.",
     "review": "Go through what waits for you, one key each.",
     "relearn": "Learn again from all sessions, with today's rules.",
     "migrate": "Bring notes that agents kept in files into memory.",

@@ -23,6 +23,7 @@ TABLE_WIDTH = 70
 _PROSE_WIDTH = 100
 _NO_PAGERS = ("", "cat")
 _CALLOUT = re.compile(r"^> \[!([\w-]+)\] ?(.*)$", re.MULTILINE)
+_BLANK_END = re.compile(r"(?:⟦U\+(?:0020|0009)⟧)+$", re.MULTILINE)
 _BLOCK_ID = re.compile(r"^\^[tcn]-[0-9a-f]+\n?", re.MULTILINE)
 _WIKILINK = re.compile(r"\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
 _NAVIGATION = re.compile(r"\A(?:\[\[[^\]\n]*\]\] ?)+\n+")
@@ -100,6 +101,6 @@ def build_markdown(text: str, *, keeps_lines: bool = False) -> RenderableType:
 
     With `keeps_lines` each line of the page begins one on the screen; else paragraphs are filled.
     """
-    text = _NAVIGATION.sub("", _BLOCK_ID.sub("", strip_controls(text)))
+    text = _NAVIGATION.sub("", _BLOCK_ID.sub("", _BLANK_END.sub("", strip_controls(text))))
     text = _WIKILINK.sub(r"\1", _CALLOUT.sub(lambda found: f"> **{found[1]}** {found[2]}\n>", text))
     return _Page(text, keeps_lines=keeps_lines)

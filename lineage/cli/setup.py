@@ -9,14 +9,12 @@ from typing import Any
 import click
 
 from lineage.app.doctor import SOON_DAYS
-from lineage.app.hooks import describe_parts
 from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.app.setup.apply import SetupResult, apply_setup
 from lineage.app.setup.observe import find_home, find_root, observe_machine, read_place
 from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
 from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
 from lineage.cli import options
-from lineage.cli.hooks import print_parts
 from lineage.cli.import_history import note_imports
 from lineage.cli.output import print_error, print_json, print_text, show_stages
 from lineage.core.base.plural import pluralize
@@ -64,7 +62,9 @@ def command(
     if asks and not sys.stdin.isatty():
         raise InvalidInput("set-up asks before it changes anything, and here nobody can answer", hint=_YES_HINT)
     state = observe_machine(option, harnesses)
-    plan = _choose(state, harnesses, asks=asks, is_silent=as_json, **choices)
+    if not as_json:
+        _print_found(state, connects=not (choices["trial"] or choices["no_hooks"]))
+    plan = _choose(state, harnesses, asks=asks, **choices)
     run = options.note_run(ctx)
     run.root = plan.root
     run.harnesses.update(plan.connects)
@@ -76,17 +76,17 @@ def command(
     if as_json:
         print_json({"plan": _as_json(plan), **_result_as_json(result)})
     else:
-        _print_result(plan, result)
+        connected = {one.harness for one in result.connected if not one.error}
+        connected |= {one.name for one in state.harnesses if one.workspace == str(plan.root)}
+        _print_result(plan, result, is_connected=bool(connected))
     return next((one.error.exit_code for one in result.connected if one.error), 0)
 
 
 def _choose(
-    state: SetupState, harnesses: Sequence[str], *, asks: bool, is_silent: bool, trial: bool, no_hooks: bool,
-    no_import: bool, newest: int | None,
+    state: SetupState, harnesses: Sequence[str], *, asks: bool, trial: bool, no_hooks: bool, no_import: bool,
+    newest: int | None,
 ) -> SetupPlan:  # fmt: skip
-    """Show what was found, ask, and return the plan. Nothing is written before the last answer."""
-    if not is_silent:
-        _print_found(state)
+    """Ask, and return the plan. Nothing is written before the last answer."""
     if asks:
         state = _ask_place(state)
     if state.place is PlaceState.TAKEN:
@@ -110,6 +110,8 @@ def _ask_place(state: SetupState) -> SetupState:
     shown = _shorten(format_location(state.folder))
     while True:
         answer = click.prompt("Folder for the memory (Enter for this one)", default=shown)
+        if answer.lower() in ("n", "no", "q", "quit"):
+            raise click.Abort
         folder = resolve_workspace_root(shown if answer.lower() in ("y", "yes") else answer)
         try:
             place = read_place(find_root(folder))
@@ -121,7 +123,7 @@ def _ask_place(state: SetupState) -> SetupState:
         print_text(f"{folder} holds other files: name a new or empty folder, or an Obsidian vault")
 
 
-def _print_found(state: SetupState) -> None:
+def _print_found(state: SetupState, *, connects: bool) -> None:
     print_text(
         "lineage saves the sessions of your coding agents as markdown files on this machine, and gives each new session"
         " what it needs of earlier ones."
@@ -132,7 +134,7 @@ def _print_found(state: SetupState) -> None:
         print_text(f"             {state.variable} names another one: it goes before this set-up in your shell")
     names = [f"{one.name}{_describe_hooks(one.workspace, state)}" for one in state.harnesses]
     print_text(f"  harnesses  {', '.join(names) or 'none with hooks on this machine'}")
-    if names:
+    if names and connects:
         print_text("             hooks save each session and give new ones what they need; an MCP server and a skill")
         print_text("             let agents search and remember. `lineage setup --undo` removes all of it")
     print_text(f"  history    {describe_history(state.history, SOON_DAYS)}")
@@ -145,7 +147,7 @@ def _describe_hooks(workspace: str, state: SetupState) -> str:
     return " (connected)" if workspace == str(state.root) else f" (connected to {workspace})"
 
 
-def _print_result(plan: SetupPlan, result: SetupResult) -> None:
+def _print_result(plan: SetupPlan, result: SetupResult, *, is_connected: bool) -> None:
     for outcome in result.connected:
         if outcome.error:
             print_error(f"{outcome.harness}: {outcome.error.message}", outcome.error.hint)
@@ -158,22 +160,28 @@ def _print_result(plan: SetupPlan, result: SetupResult) -> None:
         unread = one.failed + len(one.problems)
         parts += [f"{unread} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
         print_text(f"  {one.harness}: {', '.join(parts)}")
-    if changed := [outcome.harness for outcome in result.connected if outcome.changes]:
-        print_parts(describe_parts(plan.root, changed))
+    if any(outcome.changes for outcome in result.connected):
+        print_text("each session gets memory at its start and while it works: `lineage hooks status` lists the parts")
     own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
-    _print_next_steps(result, own)
+    _print_next_steps(result, own, is_connected=is_connected)
 
 
-def _print_next_steps(result: SetupResult, own: str) -> None:
+def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> None:
     print_text("Next:")
+    if not is_connected:
+        connect = "lineage setup" if own else "lineage hooks install"
+        print_text(f"  {connect}             connect your agents: none is yet, and no session is saved by itself")
     if result.project and result.tokens:
-        print_text(f"  start an agent in {result.project}: it gets {result.tokens} tokens of memory. Read them:")
+        starts = "start an agent" if is_connected else "what an agent would start with"
+        gets = f"it gets {result.tokens} tokens of memory. Read them" if is_connected else f"{result.tokens} tokens"
+        print_text(f"  {starts} in {result.project}: {gets}:")
         print_text(f"  lineage {own}context --project {_quote(result.project)}")
-    else:
+    elif is_connected:
         print_text("  start an agent as usual: its session is saved when it ends, and the next one builds on it")
     print_text(f'  lineage {own}search "WORDS"    find what was said, done and remembered')
     print_text(f"  lineage {own}serve             read all of it in a browser")
-    print_text(f"  lineage {own}status            check that sessions are saved")
+    if is_connected:
+        print_text(f"  lineage {own}status            check that sessions are saved")
     if not own:
         print_text("  lineage setup --undo      undo the set-up; the memory stays")
 
@@ -201,9 +209,10 @@ def _print_undo(result: UndoResult) -> None:
     for what in result.left:
         print_text(f"  left: {what}")
     if not result.workspace:
-        print_text("nothing to undo: `lineage setup` changed nothing on this machine")
+        print_text("nothing to undo: nothing was set up here, or it is undone already")
     elif not result.removed:
         print_text(f"the memory stays: {result.workspace}")
+        print_text(f"  `lineage -w {_quote(result.workspace)} list` still reads it; delete the folder to be rid of it")
 
 
 def _shorten(path: str) -> str:

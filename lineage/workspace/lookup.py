@@ -101,9 +101,10 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
     if not matches:
         raise NotFoundError(f"no session {reference!r}")
     if len(matches) > 1:
-        names = ", ".join(f"{row.session_id} ({row.agent_id})" for row in matches[:SHOWN_CANDIDATES])
+        agents = len({row.agent_id for row in matches}) > 1
+        names = ", ".join(row.session_id + f" ({row.agent_id})" * agents for row in matches[:SHOWN_CANDIDATES])
         more = " …" if len(matches) > SHOWN_CANDIDATES else ""
-        raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more of the id, or the token")
+        raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more characters of the id")
     return matches[0]
 
 
@@ -152,9 +153,13 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
     for path, kind in ws.index.list_session_files(session.session_token):
         document = load_document(ws, path) if kind == naming.TRANSCRIPT else None
         if isinstance(document, Artifact):
-            turns += [turn for turn in transcript.parse_turns(document.body) if first <= turn.number <= last]
+            turns += transcript.parse_turns(document.body)
+    numbers = [turn.number for turn in turns]
+    turns = [turn for turn in turns if first <= turn.number <= last]
     if not turns:
-        raise NotFoundError(f"session {session.session_id} has no turns {first}-{last}")
+        shown = f"`lineage show {session.session_id} --turns {min(numbers)}-{max(numbers)}`" if numbers else ""
+        hint = f"all it has: {shown}" if shown else None
+        raise NotFoundError(f"session {session.session_id} has no turns {first}-{last}", hint=hint)
     ws.telemetry.count_access(session.session_token, ws.now)
     text = transcript.render_turns("", turns).lstrip("\n")
     return SessionText(session, naming.TRANSCRIPT, session.manifest_path, text, turns)

@@ -36,6 +36,13 @@ def vault(lineage: LineageCommand) -> LineageCommand:
     return lineage
 
 
+@pytest.mark.parametrize("kind", ["rule", "Rules", "preferences", "preference"])
+def test_a_rule_by_any_name_is_given_to_the_next_session(vault: LineageCommand, kind: str) -> None:
+    vault("remember", "--kind", kind, "Never push to main without asking.")
+    assert "[user-stated] preference, " in vault("context").out
+    assert "Never push to main without asking." in vault("memory", "show", "global", "preference").out
+
+
 def test_a_session_is_named_by_the_beginning_of_its_id_too(vault: LineageCommand) -> None:
     """What a session found is shown to itself by any of its names, and to no other."""
     vault.end_sample()

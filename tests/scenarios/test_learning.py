@@ -128,7 +128,7 @@ def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage
     assert "kept whatever its score" in shown
     assert "label: lesson\n" in shown
     typed = lineage("book", "add", "global", "preference", "Prefers tabs over spaces.", "--json").json["id"]
-    assert "no rule weighed it" in lineage("book", "why", typed).out
+    assert "you typed it: it was not learned by rule" in lineage("book", "why", typed).out
     assert lineage("remove", "s-1", "--yes").code == 0
     assert lineage("book", "why", entries["user_turn"]).code != 0
 

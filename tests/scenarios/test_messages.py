@@ -31,7 +31,7 @@ def test_a_wrong_workspace_is_answered_with_the_nearest(lineage: LineageCommand,
         done = lineage("-w", str(typed), "list")
         assert done.code == 1
         assert f"no workspace at {typed}" in done.err and f"did you mean `lineage -w {meant}`?" in done.err, done.err
-        assert f"`lineage init {typed}`" in done.err
+        assert (f"`lineage init {typed}`" in done.err) is not typed.exists(), "nothing is made among files of others"
     assert not (tmp_path / "memory-of-adda").exists()
 
 

@@ -190,6 +190,21 @@ def test_the_questions_at_a_terminal(machine: Home) -> None:
     assert str(machine.path / "notes") in machine.expect("status")
 
 
+def test_a_no_to_the_folder_stops_and_makes_nothing(machine: Home) -> None:
+    before = machine.files()
+    code, shown = machine.at_terminal("n")
+    assert code == 130, shown
+    assert machine.files() == before
+
+
+def test_without_hooks_it_promises_no_session_that_is_saved(machine: Home) -> None:
+    for choice in (("--no-hooks",), ("--trial",)):
+        out = machine.expect("setup", "--yes", *choice)
+        assert "none is yet, and no session is saved by itself" in out
+        assert "start an agent" not in out and "hooks save" not in out and "check that sessions" not in out
+    assert "none is yet" not in machine.expect("setup", "--yes")
+
+
 def test_a_yes_to_the_folder_means_the_one_that_is_shown(machine: Home) -> None:
     code, shown = machine.at_terminal("y", "n", "n")
     assert code == 0, shown

@@ -26,7 +26,7 @@ TWIN = "2489c83d-1f2e-4a5b-9c55-7a1d6e0c9b1"
 ARABIC = "لماذا يفشل اختبار الدفع في المتجر عند منتصف الليل؟"
 WIDE = "パーサーが最後の行を落とすのはなぜですか、修正してください"
 HOSTILE = "Fix \x1b[31mred\x1b[0m \u202eevil [bold]markup[/bold] :smile: <script>x</script> " + "and on " * 40
-REPLY = "Done, `Vec<T>` is kept.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = 1\n```\n<b>bold</b> &lt; text"
+REPLY = "Done, `Vec<T>` is kept. \n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nx = 1\n```\n<b>bold</b> &lt; text"
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 LINES = [
     ["list"], ["list", "--agent", "all"], ["search", "fix"], ["search", "is:task"], ["show", "hostile"],
@@ -91,6 +91,7 @@ def test_a_page_shows_markdown_and_loses_no_character(root: Path) -> None:
     seen = run_on_terminal(root, "show", "hostile", "--kind", "transcript", columns=100)
     for words in ("Vec<T>", "<script>x</script>", "<b>bold</b>", "[bold]markup[/bold]", ":smile:", "x = 1"):
         assert words in " ".join(seen.text.split()), seen.text
+    assert "⟦U+0020⟧" not in seen.text, "blanks at the end of a line say nothing"
     assert "[[memory/" not in seen.text and "\n^t-" not in seen.text and "|---|" not in seen.text
     piped = run_process(root, "show", "hostile", "--kind", "transcript").out
     assert "|---|" in piped and "[[memory/" in piped and "\x1b" not in piped

@@ -32,7 +32,7 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
 @options.command("restore", writes=True)
 @click.argument("entry_id", metavar="ID")
 def restore(root: Path, entry_id: str, as_json: bool) -> int:
-    """Let a forgotten entry come back: delete the line that keeps it away.
+    """Let a forgotten entry be learned again: delete the line that prevents it.
 
     Its words are gone; it is learned again from its session, or you remember it again.
 

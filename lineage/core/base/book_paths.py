@@ -15,6 +15,7 @@ CURATED = "curated"
 CURATED_PATH = "AGENT_MEMORY.md"
 SCOPES = ("project", "agent", "peer", "session")
 KINDS = ("preference", "decision", "fact", "context", "finding", "lesson", "task", "note", "handoff")
+_OTHER_NAMES = {"rule": "preference", "rules": "preference", **{f"{kind}s": kind for kind in KINDS}}
 
 _YEAR = re.compile(r"\d{4}")
 _DAILY = re.compile(r"daily/\d{4}-\d\d-\d\d")
@@ -28,6 +29,15 @@ def session_scope(token: str) -> str:
     'session/h7k3n4p2m2x6q3r5'
     """
     return f"session/{token}"
+
+
+def resolve_kind(name: str) -> str:
+    """Return the kind that a person means by a name: the README speaks of rules, and many think of several.
+
+    >>> resolve_kind("rule"), resolve_kind("Decisions"), resolve_kind("recipe")
+    ('preference', 'decision', 'recipe')
+    """
+    return _OTHER_NAMES.get(name.strip().lower(), name)
 
 
 def is_allowed_in_scope(scope: str, *, private: bool, token: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lineage.core.base.normalize import normalize_text
+from lineage.core.books.entry import USER_STATED
 from lineage.extraction.candidates import HEURISTIC, is_explicit
 from lineage.extraction.features import Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
@@ -56,7 +57,7 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     location = find_entry(ws, prefix)
     quote = parse_quote(location.entry)
     if HEURISTIC not in location.entry.tags:
-        return Explanation(location, quote, "a person or an agent typed it, or a model proposed it: no rule weighed it")
+        return Explanation(location, quote, _list_typed(location.entry.trust))
     turns, turn_id = load_source_turns(ws, location.entry)
     found = _find_utterance(read_utterances(turns), turn_id, quote)
     if not found:
@@ -68,6 +69,11 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     return Explanation(
         location, quote, "", found.role, is_explicit(found), score, weights.in_force, weights.bias, tuple(features)
     )
+
+
+def _list_typed(trust: str) -> str:
+    who = "you typed it" if trust == USER_STATED else "an agent remembered it, or a model proposed it"
+    return f"{who}: it was not learned by rule from a session"
 
 
 def _find_utterance(utterances: Sequence[Utterance], turn_id: str | None, quote: str) -> Utterance | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage.core.base import naming
 from lineage.core.base.about import FILE, build_subject, classify_subject, split_subject
-from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef
+from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef, resolve_kind
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
@@ -121,6 +121,7 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
         text=sanitizer.sanitize(memo.text),
         tags=tuple(filter(None, (to_one_line(sanitizer.sanitize(tag)) for tag in memo.tags))),
         agent_id=validate_agent_id(memo.agent_id),
+        kind=resolve_kind(memo.kind),
     )
     if not memo.text.strip():
         raise InvalidInput("there is nothing to remember", hint="give a text, for example: `lineage remember TEXT`")
