@@ -14,7 +14,7 @@ import click
 from lineage.app import clock, folder_mirror, workspace_watcher
 from lineage.app.locations import format_location, suppress_hooks
 from lineage.cli import options
-from lineage.cli.output import print_error, print_json, print_result, print_text
+from lineage.cli.output import is_terminal, print_error, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, LineageError
 from lineage.pipeline.maintenance.reindex import ReindexReport
@@ -143,7 +143,8 @@ def _print_once(root: Path, result: MirrorResult, *, as_json: bool) -> int:
     else:
         print_text(_format_mirror(result) or "nothing changed")
         _print_details(result)
-        print_text(f"workspace: {format_location(root)}")
+        if is_terminal():
+            print_text(f"workspace: {format_location(root)}")
     return FindingsReported.exit_code if result.findings else 0
 
 
