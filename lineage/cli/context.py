@@ -23,7 +23,7 @@ from lineage.workspace.workspace import Workspace
 
 @options.command("context")
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
-@click.option("--project", metavar="PATH", help="Its project: a folder of it, or its name.")
+@click.option("--project", metavar="PATH", help="Its project: a folder, `.` for example, or a name; else all of them.")
 @click.option("--query", metavar="TEXT", help="The topic: it decides which decisions and lessons are shown.")
 @click.option("--prompt", metavar="TEXT", help="Print what the hook gives the agent at this prompt instead.")
 @click.option(

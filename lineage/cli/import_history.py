@@ -91,7 +91,7 @@ def _print_harness(result: HistoryImport, *, dry_run: bool) -> None:
     """Print what became of a harness's sessions; what there was none of is left out."""
     sessions = f"{pluralize(result.captured, 'session')} {'to import' if dry_run else 'imported'}"
     counts = {
-        "imported before": result.unchanged, "removed before, and left out": result.refused,
+        "imported before": result.unchanged, "stay removed": result.refused,
         "without a message": result.empty, "not readable": result.failed,
     }  # fmt: skip
     parts = [sessions, *(f"{count} {what}" for what, count in counts.items() if count)]

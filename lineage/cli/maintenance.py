@@ -353,7 +353,7 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     print_text(f"searched {pluralize(receipt.checked_files, 'other file')} for lines of the session")
     if receipt.elsewhere:
         files = pluralize(len(receipt.elsewhere), "file")
-        print_text(f"  {files} of others with some of the same lines, the same code or output for example, stay:")
+        print_text(f"  {files} of other sessions share lines with it, code or output for example. They stay:")
     for path in receipt.elsewhere:
         print_text(f"    {path}")
     if receipt.naming_project:

@@ -50,6 +50,7 @@ def command(
         refuse_agents(detect_caller(), "open the user's programs")
     target = run_in_workspace(root, lambda ws: find_file_target(ws, session, kind, turn))
     file = locate_file(root, target)
+    is_chosen = where is not None
     where = where or (_OBSIDIAN if is_in_vault(file.path) else _EDITOR)
     if where == _OBSIDIAN and not is_in_vault(file.path):
         raise WorkspaceError(
@@ -57,7 +58,7 @@ def command(
             hint=f"open the folder in Obsidian once, or run `lineage open {session} --editor`",
         )
     if not prints:
-        _open_file(file, where, session)
+        where = _open_file(file, where, session, is_chosen=is_chosen)
     uri = file.uri if where == _OBSIDIAN else None
     if as_json:
         print_json({"path": str(file.path), "line": file.line, "with": where, "uri": uri})
@@ -68,13 +69,19 @@ def command(
     return 0
 
 
-def _open_file(file: FileLocation, where: str, session: str) -> None:
+def _open_file(file: FileLocation, where: str, session: str, *, is_chosen: bool) -> str:
+    """Open a file and return where: where no program opens Obsidian's addresses, in the editor unless it was chosen."""
+    if where == _OBSIDIAN and not is_chosen and (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        try:
+            return _open_file(file, where, session, is_chosen=True)
+        except LineageError:
+            where = _EDITOR
     prints = f"`lineage open {session} --print` prints where it is"
     if where == _EDITOR:
         command = build_command(find_editor(prints), file.path, file.line)
         run_program(command, hint=f"set VISUAL or EDITOR; {prints}", failure_hint=prints)
-        return
-    program, hint = find_opener(), f"install Obsidian, or run `lineage open {session} --editor`"
+        return where
+    program, hint = find_opener(), f"install Obsidian, set EDITOR for `--editor`, or run `lineage show {session}`"
     if program is None:
         raise InvalidInput("no program opens Obsidian's addresses here", hint=hint)
     try:
@@ -84,6 +91,7 @@ def _open_file(file: FileLocation, where: str, session: str) -> None:
         raise InvalidInput(f"{program[0]} can't be started: {error.strerror}", hint=hint) from error
     if code:
         raise LineageError("nothing on this machine opens Obsidian's addresses", hint=hint)
+    return where
 
 
 _GOTO_EDITORS = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})

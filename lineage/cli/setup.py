@@ -135,8 +135,12 @@ def _print_found(state: SetupState, *, connects: bool) -> None:
     names = [f"{one.name}{_describe_hooks(one.workspace, state)}" for one in state.harnesses]
     print_text(f"  harnesses  {', '.join(names) or 'none with hooks on this machine'}")
     if names and connects:
-        print_text("             hooks save each session and give new ones what they need; an MCP server and a skill")
-        print_text("             let agents search and remember. `lineage setup --undo` removes all of it")
+        for line in (
+            "hooks save each session and give new ones what they need;",
+            "an MCP server and a skill let agents search and remember.",
+            "`lineage setup --undo` removes all of it",
+        ):
+            print_text(f"             {line}")
     print_text(f"  history    {describe_history(state.history, SOON_DAYS)}")
     print_text()
 
@@ -209,7 +213,7 @@ def _print_undo(result: UndoResult) -> None:
     for what in result.left:
         print_text(f"  left: {what}")
     if not result.workspace:
-        print_text("nothing to undo: nothing was set up here, or it is undone already")
+        print_text("nothing to undo: nothing was set up here, or it is undone already; a memory stays as it is")
     elif not result.removed:
         print_text(f"the memory stays: {result.workspace}")
         print_text(f"  `lineage -w {_quote(result.workspace)} list` still reads it; delete the folder to be rid of it")

@@ -5,6 +5,7 @@ pipeline/knowledge/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pip
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,20 @@ def vault(lineage: LineageCommand) -> LineageCommand:
 def tabs(vault: LineageCommand) -> str:
     """The id of a preference that the user stated."""
     return str(vault("book", "add", "global", "preference", TABS, "--tag", "style", "--json").json["id"])
+
+
+def test_the_printed_command_takes_back_that_an_edited_entry_was_forgotten(vault: LineageCommand, tabs: str) -> None:
+    """Both texts, the first and the edited one, may be remembered again."""
+    assert vault("memory", "edit", tabs, "Prefers tabs over spaces everywhere.").code == 0
+    said = vault("memory", "forget", tabs).out
+    edited = ("remember", "--kind", "preference", "Prefers tabs over spaces everywhere.")
+    refused = vault(*edited).err
+    for text in (said, refused):
+        assert re.search(r"`lineage (memory restore [0-9a-f ]+)`", text), text
+    (line,) = re.findall(r"`lineage (memory restore [0-9a-f ]+)`", said)
+    assert vault(*line.split()).code == 0
+    assert vault(*edited).code == 0
+    assert vault("remember", "--kind", "preference", TABS).code == 0
 
 
 @pytest.fixture

@@ -100,6 +100,9 @@ def test_in_a_vault_obsidian_opens_it(
     programs.add("xdg-open", "sys.exit(3)")
     failed = vault("open", SAMPLE_ID)
     assert (failed.code, "--editor" in failed.err) == (1, True)
+    edited(programs, monkeypatch)
+    assert "opened in editor" in vault("open", SAMPLE_ID).out, "where nothing opens the address, the editor does"
+    assert vault("open", SAMPLE_ID, "--obsidian").code == 1, "unless Obsidian was asked for"
 
 
 def test_a_folder_above_can_be_the_vault(vault: LineageCommand, programs: FakePrograms) -> None:

@@ -1,5 +1,6 @@
 """`lineage memory forget`, and `restore`, which takes it back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from lineage.cli import options
 from lineage.cli.book.entries import print_change
 from lineage.cli.output import print_result, print_text
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.merge_statements import list_ids_to_forget
 from lineage.pipeline.memory.restore import restore_entry
 
 
@@ -25,13 +27,15 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
     place = run_in_workspace(root, lambda ws: books.forget_entry(ws, entry_id, detect_caller()), writes=True)
     print_change(place, "forgotten", as_json=as_json)
     if not as_json:
-        print_text(f"  its words won't come back either; to take that back: `lineage memory restore {place.entry.id}`")
+        ids = dict.fromkeys((place.entry.id, *list_ids_to_forget(place.ref.scope, place.ref.kind, place.entry)))
+        names = " ".join(ids)
+        print_text(f"  its words won't come back either; to take that back: `lineage memory restore {names}`")
     return 0
 
 
 @options.command("restore", writes=True)
-@click.argument("entry_id", metavar="ID")
-def restore(root: Path, entry_id: str, as_json: bool) -> int:
+@click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
+def restore(root: Path, entry_ids: Sequence[str], as_json: bool) -> int:
     """Let a forgotten entry be learned again: delete the line that prevents it.
 
     Its words are gone; it is learned again from its session, or you remember it again.
@@ -39,13 +43,16 @@ def restore(root: Path, entry_id: str, as_json: bool) -> int:
     \b
     Example:
       lineage memory restore 718d
+      lineage memory restore 6043d46f d18eda21
     """
-    name, refs = run_in_workspace(root, lambda ws: restore_entry(ws, entry_id, detect_caller()), writes=True)
-    paths = [ref.path for ref in refs]
+    caller = detect_caller()
+    found = run_in_workspace(root, lambda ws: [restore_entry(ws, one, caller) for one in entry_ids], writes=True)
+    restored = [{"id": name, "paths": [ref.path for ref in refs]} for name, refs in found]
 
     def print_lines() -> None:
-        print_text(f"{name} is no longer blocked: its line is deleted from {', '.join(paths)}")
-        print_text("  `lineage memory relearn` learns it again from its session; what you typed, type again:")
-        print_text("  `lineage remember TEXT`")
+        for name, refs in found:
+            print_text(f"{name} may be learned again: its line is deleted from {', '.join(ref.path for ref in refs)}")
+        print_text("  its text is not back: `lineage memory relearn` learns it again from its session;")
+        print_text("  what you typed, type again: `lineage remember TEXT`")
 
-    return print_result({"id": name, "paths": paths}, print_lines, as_json=as_json)
+    return print_result(restored[0] if len(restored) == 1 else {"restored": restored}, print_lines, as_json=as_json)

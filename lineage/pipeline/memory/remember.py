@@ -284,6 +284,7 @@ def _forgotten_result(ws: Workspace, ref: BookRef, admission: Admission, origin:
     shelves = ws.documents.books.list_shelves(ref.scope, ref.kind)
     forgotten = [(shelf, ids & ws.documents.books.read(shelf).forgotten_ids) for shelf in shelves]
     shelf, identifier = next(((shelf, min(matches)) for shelf, matches in forgotten if matches), (ref, "ID"))
-    hint = f"to have it back, delete the line `<!-- lineage:forgotten {identifier} -->` in {shelf.path}"
+    names = " ".join(sorted(frozenset[str]().union(*(matches for _, matches in forgotten)))) or identifier
+    hint = f"you forgot these words: to allow them again, run `lineage memory restore {names}`, then this command"
     result = RememberResult(status=FORGOTTEN, scope=ref.scope, kind=ref.kind, id=identifier, path=shelf.path)
     return replace(result, text=admission.text, reason=FORGOTTEN, hint=hint)
