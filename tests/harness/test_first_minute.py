@@ -69,7 +69,7 @@ def expect(sandbox: Sandbox, *words: str) -> str:
 
 def test_undone_no_byte_differs(machine: Sandbox) -> None:
     before = read_home(machine)
-    assert "1 captured" in expect(machine, "setup", "--yes")
+    assert "1 session imported" in expect(machine, "setup", "--yes")
     assert read_home(machine) != before
     expect(machine, "setup", "--undo", "--with-memory", "--yes")
     assert read_home(machine) == before

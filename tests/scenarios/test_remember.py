@@ -152,7 +152,7 @@ def test_what_was_forgotten_says_so_and_how_to_have_it_back(vault: LineageComman
     line = f"<!-- lineage:forgotten {identifier} -->"
     assert (done.code, done.out) == (1, "")
     assert "forgotten" in done.err
-    assert f"delete the line `{line}` in books/global/note.md" in done.err
+    assert f"`lineage memory restore {identifier}`" in done.err
     path = vault.root / "books/global/note.md"
     path.write_text(path.read_text().replace(line + "\n", ""))
     assert vault("remember", TEXT, "--json").json["status"] == "remembered"
