@@ -7,6 +7,7 @@ CI is set; HYPOTHESIS_PROFILE names one, `scripts/test --fast` the one of that n
 import gc
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
@@ -33,6 +34,9 @@ settings.register_profile(
 )
 settings.register_profile("fast", settings.get_profile("dev"), max_examples=6, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+# Started behind a shell's `&`, all that is run here would ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _REAL_HOME = Path.home()
 _OUTER_ENVIRONMENT = dict(os.environ)

@@ -115,7 +115,8 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
         hint = f"run `{makes}`, or name another with `--workspace`"
         if near:
             meant = f"did you mean `lineage -w {shlex.quote(str(near))}`?"
-            hint = f"{meant} To make one here, run `{makes}`" if is_default or not os.path.lexists(root) else meant
+            is_free = is_default or not os.path.lexists(root)
+            hint = f"{meant} To make one, run `{makes if is_free else 'lineage init DIR'}`"
         raise WorkspaceError(f"no workspace at {name}", hint=hint)
 
 

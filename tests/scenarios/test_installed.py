@@ -60,7 +60,7 @@ def test_an_installed_lineage_sets_itself_up(
     history = machine.home / ".claude" / "projects" / "-home-ada-reader" / f"{SAMPLE_ID}.jsonl"
     history.parent.mkdir(parents=True)
     history.write_bytes(SAMPLE.read_bytes())
-    assert "1 captured" in machine.expect("setup", "--yes")
+    assert "1 session imported" in machine.expect("setup", "--yes")
     assert "csv.reader" in machine.expect("context", "--project", "/home/ada/reader")
     assert "no problems found" in machine.expect("verify")
     machine.expect("serve", "--check")

@@ -219,7 +219,7 @@ def test_a_session_shows_what_it_learned_and_was_given(client: WebClient, root: 
     assert "used" in told
     for use, count in (("used", 1), ("told, not used", 0)):
         assert page(client, f"/memory?{urlencode({'use': use})}").count("Always use pathlib") == count
-    assert "told to 1, used by 1" in page(client, "/memory?filter=pathlib")
+    assert "given to 1, used by 1" in page(client, "/memory?filter=pathlib")
     assert "Prefers tabs" in page(client, "/memory?use=never+told")
     assert "lineage resume" not in text  # of a harness without a program
 
