@@ -28,7 +28,7 @@ from lineage.harness.registry import HARNESSES
 from lineage.harness.spec import HarnessSpec
 from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.installing import INSTALLATIONS, HookStatus
-from lineage.installing.commands import MCP, PARTS
+from lineage.installing.commands import MCP
 from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
@@ -107,8 +107,7 @@ def examine(root: Path) -> DoctorReport:
     is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
     found_in = {finding.where for finding in findings}
     notes = [*_list_notes([one for one in statuses if one.harness not in found_in]), *_list_recall_notes(root, state)]
-    installed = {status.harness: set(status.left_out) for status in statuses if status.files}
-    told = hooks.describe_parts(root, installed, set(PARTS).intersection(*installed.values())) if installed else []
+    told = hooks.describe_installed_parts(root, statuses)
     return DoctorReport(statuses, events, is_on_path, told, findings, waiting, notes, unread, unshown)
 
 

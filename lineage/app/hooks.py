@@ -25,7 +25,7 @@ from lineage.installing import (
     read_status,
     resolve_harness_folder,
 )
-from lineage.installing.commands import BLOCK, MCP, RECALL, SKILL, find_left_out, get_option
+from lineage.installing.commands import BLOCK, MCP, PARTS, RECALL, SKILL, find_left_out, get_option
 from lineage.installing.hook_definitions import list_parts
 from lineage.installing.status import HARMLESS_HINT
 
@@ -120,6 +120,13 @@ def describe_parts(root: Path, harnesses: Iterable[str], left_out: Collection[st
         for part, text in texts.items()
         if text and part in taken and part not in left_out
     ]
+
+
+def describe_installed_parts(root: Path, statuses: Iterable[HookStatus]) -> list[str]:
+    """Return the texts of `describe_parts` for the harnesses with hooks; empty without one."""
+    installed = {status.harness: status.left_out for status in statuses if status.files}
+    left_out = set(PARTS).intersection(*installed.values())
+    return describe_parts(root, installed, left_out) if installed else []
 
 
 def uninstall(root: Path, agent: str, names: Sequence[str], *, dry_run: bool) -> list[HookOutcome]:

@@ -104,10 +104,8 @@ def status(root: Path, harnesses: Sequence[str], as_json: bool) -> int:
         _print_status(status)
     if not selected:
         print_text("no harness with hooks on this machine; `lineage hooks install HARNESS` makes its settings")
-    installed = [one for one in selected if one.files]
-    if installed:
-        left_out = set(PARTS).intersection(*(one.left_out for one in installed))
-        print_parts(hooks.describe_parts(root, [one.harness for one in installed], left_out))
+    if any(one.files for one in selected):
+        print_parts(hooks.describe_installed_parts(root, selected))
     for kind, is_on in asdict(recall).items():
         if not is_on:
             print_text(f"recall       off at the {kind}: `{kind} = false` in lineage.toml")
