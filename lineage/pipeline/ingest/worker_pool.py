@@ -61,7 +61,8 @@ class _LazyProcesses(Executor):
             # Not fork: this process has threads and open databases.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_start_process)
-        return self._pool.submit(fn, *args, **kwargs)
+        with _hold_interrupts():  # it may start processes
+            return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         if self._pool:
@@ -93,12 +94,25 @@ def open_worker_pool(jobs: int) -> Iterator[WorkerPool]:
         pool.shutdown(cancel_futures=True)
 
 
+@contextmanager
+def _hold_interrupts() -> Iterator[None]:
+    """Let Ctrl-C wait. A process that is started meanwhile never gets it, not even while it imports its modules."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_process() -> None:
     os.environ["LINEAGE_SUPPRESS"] = "1"
     # SQLite releases the interpreter at every row. The thread that writes rows, for which other processes wait, must
     # get it back soon from threads that compute.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides on an interrupt
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides on an interrupt, on Windows too
     threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
