@@ -185,7 +185,7 @@ class _Reader(Collector):
         """Add the queued words that the agent was given, unless a prompt or an attachment has held them."""
         for when, text in self.given:
             is_command = text.startswith("/") and len(text.split()) == 1
-            if not is_command and records.is_prompt({}, text):
+            if not (is_command or text.startswith(records.QUEUED_NOTICE)) and records.is_prompt({}, text):
                 self._append_turn(records.build_prompt({}, text), to_utc_or_none(when), f"queue-{when}{SAID}1")
         self.given.clear()
 

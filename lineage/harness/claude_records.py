@@ -62,6 +62,8 @@ _WRAPPERS = (
     "<local-command-caveat>", "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>",
     "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>", INTERRUPTED, "Tool loaded.",
 )  # fmt: skip
+# What older versions queued of a task that went on in the background.
+QUEUED_NOTICE = '{"task_id":'
 # What Claude Code puts round a compaction's summary: words to the model, others for its hook than in its file.
 _THOUGHTS = re.compile(r"\A\s*<analysis>.*?</analysis>", re.DOTALL)
 _TAGGED = re.compile(r"<summary>(.*)</summary>", re.DOTALL)

@@ -334,7 +334,8 @@ def test_what_is_typed_while_the_agent_works_is_a_persons(reader: Reader) -> Non
     ):
         capture = reader(call, queued, result, *middle, make_assistant(make_text("Yes.")))
         assert list_texts(capture)[2:] == [(USER, "also the docs"), (ASSISTANT, "Yes.")]
-    for words in ("/model", "<task-notification>done</task-notification>"):
+    notice = '{"task_id":"b4d9efa","description":"Run tests","task_type":"local_bash"}'
+    for words in ("/model", "<task-notification>done</task-notification>", notice):
         queued = make_queue_record("enqueue", words)
         capture = reader(call, queued, result, make_queue_record("remove"), make_assistant(make_text("Yes.")))
         assert list_texts(capture)[2:] == [(ASSISTANT, "Yes.")]
