@@ -29,30 +29,49 @@ def command(root: Path, as_json: bool) -> int:
     if as_json:
         print_json(report)
         return FindingsReported.exit_code if report.findings else 0
-    print_report(report)
+    _print_report(report)
     return FindingsReported.exit_code if report.findings else 0
 
 
-def print_report(report: DoctorReport) -> None:
-    """Print the state of each harness, then findings and notes, each with the command that helps."""
-    for status in report.harnesses:
-        last = report.events.get(status.harness)
-        print_text(
-            f"{status.harness:12} {status.state}, " + (f"last event {format_when(last)}" if last else "no event yet")
-        )
+def print_findings(report: DoctorReport) -> None:
+    """Print how many problems there are, then each, with the command that helps."""
+    if not report.findings:
+        print_text("no problems found")
+        return
+    print_text(
+        f"{pluralize(len(report.findings), 'problem')} found; `lineage status --fix` runs what helps, after asking"
+    )
+    _print_each_finding(report)
+
+
+def print_notes(report: DoctorReport) -> None:
+    """Print what is worth knowing and keeps no session from memory, each with the command that helps."""
     if not report.on_path:
         what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
         print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
-    if report.told:
-        print_parts(report.told)
-    for finding in report.findings:
-        print_text(f"{finding.where}: {finding.what} → {finding.mend}")
     for waiting in report.waiting:
         print_text(f"waiting: {waiting.describe(format_when)} → lineage admin sweep --idle 0")
     for note in report.notes:
         print_text(f"note: {note.where}: {note.what} → {note.mend}")
     for store in report.unread:
         print_text(store.describe())
+
+
+def _print_report(report: DoctorReport) -> None:
+    for status in report.harnesses:
+        last = report.events.get(status.harness)
+        print_text(
+            f"{status.harness:12} {status.state}, " + (f"last event {format_when(last)}" if last else "no event yet")
+        )
+    if report.told:
+        print_parts(report.told)
+    _print_each_finding(report)
+    print_notes(report)
     if report.unshown:
         print_text(report.unshown)
     print_text(f"{pluralize(len(report.findings), 'problem')} found" if report.findings else "no problems found")
+
+
+def _print_each_finding(report: DoctorReport) -> None:
+    for finding in report.findings:
+        print_text(f"{finding.where}: {finding.what} → {finding.mend}")

@@ -143,6 +143,11 @@ def package(folder: Path, namespace: str, as_json: bool) -> int:
     return 0
 
 
+def print_that_memory_is_given() -> None:
+    """Print in one line that sessions get memory, and which command says more."""
+    print_text("each session gets memory at its start and while it works: `lineage hooks status` lists the parts")
+
+
 def print_parts(parts: Sequence[str]) -> None:
     """Print what sessions get of installed hooks, beside being saved."""
     print_text("each session gets:" if parts else "each session is saved, and gets nothing: these hooks take no answer")

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 
 from rich.console import Console
 from rich.padding import Padding
@@ -36,6 +38,10 @@ _TURN_TIME = re.compile(
     r"^(## \d+ · user · |> \[!\w+\]-? \d+ · )(?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d:\d\dZ)", re.MULTILINE
 )
 """The time in a turn's first line (format: Transcript): UTC, with a date where the day is another than before."""
+_LINE_MARKS = re.compile(
+    r"^[ \t]*(?:>[ \t]?(?:\[!\w+\]-?[ \t]?)?)*(?:#{1,6}[ \t]|`{3,}\w*|\d+→)?|(?<=… )\d+→", re.MULTILINE
+)
+"""What stands before a line's words: quotes, callouts, headings, fences, and the line's number in a tool's output."""
 _FIRST_HEADING = re.compile(r"^# .*\n+", re.MULTILINE)
 
 
@@ -130,7 +136,9 @@ def _list_synopsis(hit: Hit) -> list[Text]:
 
 
 def _build_snippet(hit: Hit) -> Text:
-    parts = [(strip_controls(text), matched) for text, matched in hit.split_snippet()]
+    """Return the words that match, in one line: marks of markdown at the beginning of lines say nothing there."""
+    unmarked = replace(hit, snippet=_LINE_MARKS.sub("", hit.snippet).replace("**", ""))
+    parts = [(strip_controls(text), matched) for text, matched in unmarked.split_snippet()]
     text = Text()
     for words, matched in parts:
         text.append(" ".join(f"x{words}x".split())[1:-1], style="bold yellow" if matched else "")
@@ -202,31 +210,24 @@ def _build_entry_head(place: EntryLocation) -> Text:
     return join_line(parts)
 
 
-def print_books(books: Sequence[BookOverview], rest: str) -> None:
-    """Print the books as a table, and a line about those that wait or have problems."""
+def print_books(books: Sequence[BookOverview], projects: Mapping[str, str], rest: str) -> None:
+    """Print the books by scope, and a line about those that wait or have problems.
+
+    `projects` are the folder or the repository of projects' scopes.
+    """
 
     def draw(console: Console) -> None:
-        if console.width >= TABLE_WIDTH:
-            _draw_book_table(console, books)
-        else:
-            for book in books:
-                kind, count = clean(book.ref.kind, "bold"), f"{book.entries} in use"
-                console.print(join_line([book.ref.scope, kind, count, _count_more(book)]))
+        for scope, group in groupby(books, key=lambda book: book.ref.scope):
+            console.print(join_line([clean(scope, "bold"), projects.get(scope, "")]))
+            for book in group:
+                counts = join_line([f"{book.entries} in use", _count_more(book)], ", ")
+                console.print(Text(f"  {book.ref.kind:12} ").append_text(counts))
         for problem in (problem for book in books for problem in book.problems):
             console.print(clean(f"problem: {problem}", "red"))
         if rest:
             console.print(clean(rest, "dim"))
 
     print_page(draw)
-
-
-def _draw_book_table(console: Console, books: Sequence[BookOverview]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for title in ("Scope", "Kind", "Entries", "More"):
-        table.add_column(title, overflow="fold", justify="right" if title == "Entries" else "left")
-    for book in books:
-        table.add_row(clean(book.ref.scope), clean(book.ref.kind), str(book.entries), _count_more(book))
-    console.print(table)
 
 
 def _count_more(book: BookOverview) -> str:

@@ -15,6 +15,7 @@ from lineage.app.setup.observe import find_home, find_root, observe_machine, rea
 from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
 from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
 from lineage.cli import options
+from lineage.cli.hooks import print_that_memory_is_given
 from lineage.cli.import_history import note_imports
 from lineage.cli.output import print_error, print_json, print_text, show_stages
 from lineage.core.base.plural import pluralize
@@ -165,7 +166,7 @@ def _print_result(plan: SetupPlan, result: SetupResult, *, is_connected: bool) -
         parts += [f"{unread} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
         print_text(f"  {one.harness}: {', '.join(parts)}")
     if any(outcome.changes for outcome in result.connected):
-        print_text("each session gets memory at its start and while it works: `lineage hooks status` lists the parts")
+        print_that_memory_is_given()
     own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
     _print_next_steps(result, own, is_connected=is_connected)
 

@@ -10,14 +10,15 @@ from typing import Any
 import click
 
 from lineage.app.databases import describe_index
-from lineage.app.doctor import DoctorFinding, examine
+from lineage.app.doctor import DoctorFinding, DoctorReport, examine
 from lineage.app.documents import detect_machine, open_documents
 from lineage.app.hooks import summarize_hooks
 from lineage.app.locations import format_location
 from lineage.app.redaction import load_workspace_rules
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.doctor import print_report
+from lineage.cli.doctor import print_findings, print_notes
+from lineage.cli.hooks import print_that_memory_is_given
 from lineage.cli.output import format_when, print_json, print_result, print_text
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, IndexUnavailable, InvalidInput, LineageError
@@ -34,9 +35,9 @@ _COMMAND = re.compile(r"`(lineage [^`]+)`")
 @click.option("--fix", is_flag=True, help="Run the commands that the findings name, after asking for each.")
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 def command(root: Path, fix: bool, yes: bool, as_json: bool) -> int:
-    """Show the contents of the workspace, unfinished work, and problems with capture.
+    """Show whether sessions are saved, what the memory holds, and what waits.
 
-    Each problem names the command that helps. --fix runs these, one by one, and asks before each.
+    Problems come first; each names the command that helps. --fix runs these, one by one, and asks before each.
 
     \b
     Example:
@@ -45,11 +46,7 @@ def command(root: Path, fix: bool, yes: bool, as_json: bool) -> int:
     """
     if fix:
         return _fix(root, yes=yes, as_json=as_json)
-    code = _show(root, as_json=as_json)
-    if not (code or as_json):
-        print_text()
-        print_report(examine(root))
-    return code
+    return _show(root, as_json=as_json)
 
 
 def _fix(root: Path, *, yes: bool, as_json: bool) -> int:
@@ -106,7 +103,7 @@ def _show(root: Path, *, as_json: bool) -> int:
     rule_lists = {"unusable_rules": list(rules.unusable), "kept_rules": list(rules.kept)}
     state = {"workspace": format_location(root), "index": describe_index(), **status, **rule_lists}
     state["hooks"] = summarize_hooks(root)
-    return print_result(state, lambda: _print_status(state), as_json=as_json)
+    return print_result(state, lambda: _print_status(state, examine(root)), as_json=as_json)
 
 
 def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> int:
@@ -122,7 +119,9 @@ def _report_unavailable(root: Path, error: LineageError, *, as_json: bool) -> in
     return error.exit_code
 
 
-def _print_status(state: dict[str, Any]) -> None:
+def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
+    print_findings(report)
+    print_text()
     _print_places(state)
     print_text(f"redaction  {state['rules']} rules")
     for name in state["unusable_rules"]:
@@ -141,7 +140,8 @@ def _print_status(state: dict[str, Any]) -> None:
     if state["not_learned"]:
         print_text(f"not learned  {_format_numbers(state['not_learned'])}")
     _print_recall(state)
-    print_text(f"removed    {pluralize(state['tombstones'], 'session')}")
+    if state["tombstones"]:
+        print_text(f"removed    {pluralize(state['tombstones'], 'session')}")
     _print_model(state["model"])
     _print_embedding(state["embedding"])
     for mark, value in state["marks"].items():
@@ -151,6 +151,9 @@ def _print_status(state: dict[str, Any]) -> None:
     _print_spool(state)
     if state["telemetry_was_damaged"]:
         print_text("damaged    .lineage/runtime.db was set aside as runtime.db.damaged; counting began anew")
+    if report.told:
+        print_that_memory_is_given()
+    print_notes(report)
 
 
 def _print_places(state: dict[str, Any]) -> None:
@@ -229,8 +232,8 @@ def _format_files(counts: dict[str, int]) -> str:
 def _format_counters(counts: dict[str, int]) -> str:
     """Return what was captured since counting began, and how often sessions were shown."""
     nouns = {"captures": "capture", "compactions": "compaction", "turns": "turn", "redactions": "redaction"}
-    parts = [pluralize(counts[name], noun) for name, noun in nouns.items()]
-    return ", ".join([*parts, f"shown {pluralize(counts['shown'], 'time')}"])
+    parts = [pluralize(counts[name], noun) for name, noun in nouns.items() if counts[name] or name != "compactions"]
+    return ", ".join([*parts, *[f"shown {pluralize(counts['shown'], 'time')}"] * bool(counts["shown"])])
 
 
 def _format_usage(usage: dict[str, Any]) -> str:

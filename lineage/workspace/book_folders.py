@@ -113,6 +113,17 @@ def label_scopes(pairs: Iterable[tuple[str, str]], labels: Mapping[str, str]) ->
     return {f"project/{list(list_names(key))[-1]}": f"project/{labels.get(path, path)}" for key, path in pairs}
 
 
+def locate_scopes(ws: Workspace) -> dict[str, str]:
+    """Return the repository of the scope of each project that has sessions, without one its first folder."""
+    folders = BookFolders(ws)
+    found = dict[str, str]()
+    for key, path in sorted(ws.index.list_projects()):
+        name = folders.resolve(path, key if is_repository(key) else None)
+        if name:
+            found.setdefault(f"project/{name}", key if is_repository(key) else path)
+    return found
+
+
 def find_unused_claim(ws: Workspace, project: str | None, repository: str | None, token: str) -> str | None:
     """Return the note that claims a project's folder, if there is no book in it and no session but that of `token`."""
     name = resolve_project_folder(ws, project, repository)

@@ -109,6 +109,21 @@ def test_lists_say_how_many_there_are(root: Path) -> None:
     )
 
 
+def test_a_book_of_a_project_names_its_folder(root: Path) -> None:
+    seen = run_on_terminal(root, "memory", "list", columns=100)
+    listed = run_process(root, "list", "--project", "reader", "--json").json["sessions"]
+    assert f"project/reader · {listed[0]['project']}" in seen.lines, seen.text
+    assert seen.lines.count("global") == 1
+
+
+def test_words_that_match_stand_without_marks_of_markdown(root: Path) -> None:
+    turns = make_turns("Why?", "## Cause\n\n> [!note] **quokka** eats it\n\n```go\n   12→\tquokka()\n```")
+    run_in_workspace(root, lambda ws: end_session(ws, "marks", transcript=turns), writes=True)
+    text = " ".join(run_on_terminal(root, "search", "quokka", columns=200).text.split())
+    assert "Cause quokka eats it quokka()" in text
+    assert "[!note] **quokka**" in run_process(root, "search", "quokka").out
+
+
 def test_times_are_those_of_the_machine_s_zone(root: Path) -> None:
     run_process(root, "remember", "The clock is read once.", "--kind", "fact")
 

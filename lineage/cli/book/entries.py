@@ -28,6 +28,7 @@ from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
+from lineage.workspace.book_folders import locate_scopes
 from lineage.workspace.paths import expand_home
 
 _GLOBAL_KINDS = ("decision", "preference")
@@ -60,7 +61,8 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
         from lineage.cli.session_screen import print_books
 
         waiting = sum(len(book.waiting) for book in selected)
-        print_books(selected, f"{waiting} waiting for you: `lineage memory review`" if waiting else "")
+        rest = f"{waiting} waiting for you: `lineage memory review`" if waiting else ""
+        print_books(selected, run_in_workspace(root, locate_scopes), rest)
         return 0
     for book in selected:
         _print_book(book, pending=pending)
