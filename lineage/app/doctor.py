@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lineage.app import hooks
+from lineage.app import clock, hooks
 from lineage.app.databases import describe_index
 from lineage.app.documents import detect_machine, open_documents
 from lineage.app.locations import STATE_FOLDER, load_settings, open_store
@@ -41,6 +41,7 @@ from lineage.workspace.workspace import Workspace
 _EVENT_PREFIX = "event "
 _SWEEP = "lineage admin sweep"
 SOON_DAYS = 4
+_AT_WORK_SECONDS = 60
 RECENT_DAYS = 14
 """How long a session that no capture holds is a finding: older ones are history, which `lineage import` brings."""
 
@@ -83,11 +84,12 @@ def examine(root: Path) -> DoctorReport:
         name.removeprefix(_EVENT_PREFIX): at for name, at in state["marks"].items() if name.startswith(_EVENT_PREFIX)
     }
     machine = detect_machine()
+    old = _leave_out_new(state, clock.now())
     waiting: list[OpenSession] = []
     findings = [
         *index_findings,
         *_check_hooks(root, statuses, events),
-        *_check_workspace(root, state),
+        *_check_workspace(root, old),
         *_check_modes(root),
     ]
     if not index_findings:
@@ -107,6 +109,9 @@ def examine(root: Path) -> DoctorReport:
     is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
     found_in = {finding.where for finding in findings}
     notes = [*_list_notes([one for one in statuses if one.harness not in found_in]), *_list_recall_notes(root, state)]
+    if any(len(old[name]) < len(state[name]) for name in ("signals", "unfinished")):
+        what = "a hook told of something within the last minute, and it is being saved"
+        notes.insert(0, DoctorFinding("spool", what, "lineage status, in a minute"))
     told = hooks.describe_installed_parts(root, statuses)
     return DoctorReport(statuses, events, is_on_path, told, findings, waiting, notes, unread, unshown)
 
@@ -229,6 +234,17 @@ def find_expiry(spec: HarnessSpec, machine: HarnessHistories, now: str) -> str:
     setting = read_json_or_empty(path).get(retention.key)
     days = setting if isinstance(setting, int) and setting > 0 else retention.days
     return shift_time(now, days=SOON_DAYS - min(days, 36_500))
+
+
+def _leave_out_new(state: dict[str, Any], now: str) -> dict[str, Any]:
+    """Return the status without signals and flows so new that a worker is likely to be at them.
+
+    A signal that failed and waits for another try is not left out.
+    """
+    since = shift_time(now, milliseconds=-_AT_WORK_SECONDS * 1000)
+    signals = [one for one in state["signals"] if one["why"] or one["until"] or one["at"] < since]
+    flows = [one for one in state["unfinished"] if one["captured_at"] < since]
+    return state | {"signals": signals, "unfinished": flows}
 
 
 def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFinding]:

@@ -104,6 +104,20 @@ def test_hooks_of_another_workspace_are_a_finding(
 
 
 @pytest.mark.leaves_findings
+def test_what_a_hook_told_just_now_is_no_problem(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueue_in_process(lineage.root, make_payload("SessionEnd", "s-1"))
+    done = lineage("status")
+    assert done.out.startswith("no problems found\n")
+    assert "note: spool: a hook told of something within the last minute" in done.out
+    assert "waiting    a signal of claude-code" in done.out
+    later = shift_time(clock.now(), milliseconds=61_000)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert "1 problem found" in lineage("status").out
+    done = lineage("doctor")
+    assert (done.code, "spool: 1 signal waiting → lineage work" in done.out) == (4, True)
+
+
+@pytest.mark.leaves_findings
 def test_what_waits_what_was_given_up_and_what_failed_are_findings(lineage: LineageCommand) -> None:
     state = lineage.root / ".lineage"
     record = {"version": 1, "harness": "codex", "agent": "default", "at": "2026-11-21T12:00:00.000Z", "payload": {}}
