@@ -79,8 +79,14 @@ class ConsideredRow:
     def measure(self, sentence: FoundSentence) -> dict[str, float]:
         """Return the features of a sentence of it."""
         deciding = min(2, sentence.deciding) / 2
-        value, leads = sentence.value / self.total, float(sentence.leads)
-        return {"rank": self.features["rank"], "value": value, "deciding": deciding, "leads": leads}
+        return {
+            "rank": self.features["rank"],
+            "score": self.score,
+            "value": sentence.value / self.total,
+            "deciding": deciding,
+            "leads": float(sentence.leads),
+            "narrates": float(sentence.narrates),
+        }
 
     def hide_echoes(self, connection: sqlite3.Connection) -> None:
         """Hide the sentences of a passage that a tool printed first."""
@@ -257,6 +263,8 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
     return {
         "coverage": coverage,
         "information": math.log1p(met),
+        # A word alone is no topic, unless it is a name.
+        "words": sum({word.stem: 1 + word.is_name for word in one.met}.values()),
         "sentence": one.sentences.best / total,
         "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
         "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
@@ -329,7 +337,7 @@ def _choose(
 
 def _rank_sentences(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, FoundSentence]]":
     """Yield the sentences of a candidate with their ranks; of equal ones the first of the first sorts last."""
-    for sentence in one.sentences.list_found(floor.deciding):
+    for sentence in one.sentences.list_found(floor.deciding, floor.narrating):
         yield floor.rank(one.measure(sentence)), -number, -sentence.place, sentence
 
 

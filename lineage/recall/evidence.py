@@ -71,18 +71,24 @@ def sum_weights(words: "Collection[Word]", most: int | None = None) -> float:
 def split_sentences(text: str) -> list[str]:
     r"""Return the lines and sentences of a text, as they stand, each with the lines without a word that follow it.
 
-    >>> split_sentences("Why? It splits.\n```\nFixed in a.py.")
-    ['Why? ', 'It splits.\n```\n', 'Fixed in a.py.']
+    The number of an item belongs to the item.
+
+    >>> split_sentences("Why? It splits.\n```\n1. Fixed in a.py.")
+    ['Why? ', 'It splits.\n```\n', '1. Fixed in a.py.']
     """
     for mark in _BREAKS:
         text = text.replace(mark, f"{mark}\x00")
     parts = list[str]()
     for part in text.replace("\n", "\n\x00").split("\x00"):
-        if parts and not any(map(str.isalnum, part)):
+        if parts and (not any(map(str.isalnum, part)) or _is_number(parts[-1])):
             parts[-1] += part
         else:
             parts.append(part)
     return parts
+
+
+def _is_number(part: str) -> bool:
+    return part.endswith(". ") and part[:-2].strip().isdigit()
 
 
 def share_of_pairs(words: "Sequence[Word]", text: str) -> float:
@@ -103,13 +109,15 @@ def _stand_near(one: str, other: str, text: str) -> bool:
 class FoundSentence:
     """A sentence of a text: its place, what it and those around it hold of the prompt, deciding words, its length.
 
-    One that `leads` to what follows is a heading, or ends in a colon.
+    One that `leads` to what follows is a heading, or ends in a colon; one that `narrates` says what its speaker does
+    next.
     """
 
-    __slots__ = ("deciding", "leads", "length", "place", "value")
+    __slots__ = ("deciding", "leads", "length", "narrates", "place", "value")
 
-    def __init__(self, place: int, value: float, deciding: int, part: str) -> None:
+    def __init__(self, place: int, value: float, deciding: int, part: str, narrates: bool) -> None:
         self.place, self.value, self.deciding, self.length = place, value, deciding, len(part)
+        self.narrates = narrates
         self.leads = part.startswith("#") or part.rstrip().endswith(":")
 
 
@@ -137,14 +145,19 @@ class Sentences:
         """Whether a sentence that isn't hidden holds a word of the prompt."""
         return any(words for place, words in enumerate(self._words) if place not in self.hidden)
 
-    def list_found(self, deciding_words: "Collection[str]") -> "Iterator[FoundSentence]":
-        """Yield each sentence. What answers often stands beside what repeats the question."""
+    def list_found(
+        self, deciding_words: "Collection[str]", narrating: tuple[str, ...] = ()
+    ) -> "Iterator[FoundSentence]":
+        """Yield each sentence. What answers often stands beside what repeats the question.
+
+        `narrating` are beginnings of normalized sentences.
+        """
         values = [0.0, 0.0, *(sum({word.stem: word.value for word in found}.values()) for found in self._words), 0.0]
         for place, part in enumerate(self.normal):
             second, before, own, after = values[place : place + 4]
             near = max(_BEFORE * before, _SECOND * second, _AFTER * after)
             deciding = sum(word in deciding_words for word in part.split())
-            yield FoundSentence(place, own + near, deciding, self.parts[place])
+            yield FoundSentence(place, own + near, deciding, self.parts[place], part.startswith(narrating))
 
     def join(self, chosen: "Collection[int]") -> str:
         """Return the chosen sentences in their order, with a mark for what is left out."""

@@ -22,7 +22,8 @@ FILE = os.path.join(os.path.dirname(__file__), "floor.json")
 class Floor:
     """The weights of features, the floor of their sum, the weights of everyday words, and words that settle a thing.
 
-    `least` are the features that must not be below a value, whatever the sum: nothing outweighs them.
+    `least` are the features that must not be below a value, whatever the sum: nothing outweighs them. `narrating` is
+    how sentences begin that say what is done next.
     """
 
     def __init__(self, values: "Mapping[str, Any]") -> None:
@@ -31,6 +32,7 @@ class Floor:
         self.least: dict[str, float] = values["least"]
         self.floor: float = values["floor"]
         self.deciding = frozenset(values["deciding"].split())
+        self.narrating = tuple(f" {words} " for words in values["narrating"])
         self._everyday = [(float(weight), f" {words} ") for weight, words in values["everyday"].items()]
 
     def weigh_everyday(self, word: str) -> float:

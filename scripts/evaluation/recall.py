@@ -40,6 +40,7 @@ _SELECT_NAMED = "select project_key from artifacts where project_key like ? limi
 _STEPS, _RATE, _DECAY = 3_000, 0.5, 0.002
 _MISSING_SHARE = 0.05  # of the same project's prompts that may be above the floor
 _UNRELATED_SHARE = 0.01  # of the unrelated prompts of sets that aren't ours: some do touch what a project holds
+_NEVER = -99.0  # of what isn't found at all
 _SPARE = 0.15  # above the best that must not be given
 
 
@@ -174,9 +175,9 @@ def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
     values = json.loads(Path(floor_file.FILE).read_text(encoding="utf-8"))
     values |= {"weights": {name: round(weight, 3) for name, weight in weights.items()}, "floor": 0.0}
     fitted = Floor(values)
-    same = _find_floor(_best_scores(tuned, MISSING, fitted), _MISSING_SHARE)
+    same = find_floor(_best_scores(tuned, MISSING, fitted), _MISSING_SHARE)
     unrelated = max(
-        _find_floor(_best_scores(some, UNRELATED, fitted), _UNRELATED_SHARE if file else 0.0)
+        find_floor(_best_scores(some, UNRELATED, fitted), _UNRELATED_SHARE if file else 0.0)
         for (file, _), some in zip(sets, by_set, strict=True)
     )
     values["floor"] = round(max(same, unrelated + _SPARE), 3)
@@ -185,10 +186,10 @@ def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
     yield f"project, and {unrelated:.2f} for what is unrelated"
 
 
-def _find_floor(scores: Iterable[float], share: float) -> float:
-    """Return the score that no more than a share of these exceed."""
+def find_floor(scores: Iterable[float], share: float) -> float:
+    """Return the score that no more than a share of these exceed; a very low one of none, as of a single project."""
     ordered = sorted(scores)
-    return ordered[int(len(ordered) * (1 - share)) - 1]
+    return ordered[int(len(ordered) * (1 - share)) - 1] if ordered else _NEVER
 
 
 def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:
@@ -207,7 +208,7 @@ def _build_samples(one: Asked) -> Iterator[Sample]:
 def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[float]:
     for one in asked:
         if one.prompt.kind == kind:
-            yield max((floor.score(one) for one, _ in _considered(one) if not floor.find_missed(one)), default=-99.0)
+            yield max((floor.score(one) for one, _ in _considered(one) if not floor.find_missed(one)), default=_NEVER)
 
 
 def _fit_weights(samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evaluation import among, extraction, fitting, halves, material, synopses
+from evaluation import among, extraction, fitting, halves, material, recall, synopses
 from evaluation.labelled import OWN, is_same, read_labelled
 from evaluation.material import Material, Question, Session
 from evaluation.measures import interval
@@ -56,6 +56,12 @@ def test_recall_is_right_of_what_was_held_out_and_silent_otherwise() -> None:
         (right_one, of), (given, of_missing), (noise, of_unrelated) = map(shares, (right, not_held, unrelated))
         assert (right_one >= 0.9 * of >= 36, 10 * given <= of_missing) == (True, True)
         assert (noise, of_unrelated > 300, int(tokens) <= 250) == (0, True, True)
+
+
+def test_the_floor_is_above_all_but_a_share_and_a_single_project_has_nothing_unrelated() -> None:
+    scores = [float(number) for number in range(100)]
+    found = [recall.find_floor(some, share) for some, share in ((scores, 0.05), (scores, 0.0), ([], 0.01))]
+    assert (found[:2], found[2] < -10) == ([94.0, 99.0], True)
 
 
 def shares(cell: str) -> tuple[int, int]:

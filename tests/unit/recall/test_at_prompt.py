@@ -17,6 +17,7 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.recall import reader
 from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, Recall, recall_at_prompt
+from lineage.recall.evidence import split_sentences
 from lineage.recall.floor import load_floor
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
@@ -223,3 +224,35 @@ def test_names_and_the_title_count_for_a_passage(tmp_path: Path) -> None:
     plain, named = (recall(tmp_path, f"Our importer loses rows, {what}?") for what in ("why", "is csv.reader why"))
     assert plain.considered[0].features["names"] == 0 < named.considered[0].features["names"]
     assert 0 < plain.considered[0].features["title"] <= 1
+
+
+def test_one_word_is_no_topic_unless_it_is_a_name(tmp_path: Path) -> None:
+    talk(tmp_path, texts=("Is the webhook safe?", "The webhook is idempotent: book_payment looks it up first."))
+    (alone,) = recall(tmp_path, "what does idempotent mean?").considered
+    assert (alone.missed, alone.features["words"]) == (["words"], 1)
+    for prompt in ("Should the webhook be idempotent?", "why does book_payment exist?"):
+        (found,) = recall(tmp_path, prompt).considered
+        assert found.features["words"] >= 2 and "words" not in found.missed, prompt
+
+
+def test_what_is_done_next_is_given_after_what_is_so(tmp_path: Path) -> None:
+    said = "split the last row of the CSV where the importer misses its trailing newline"
+    texts = ("Look at it.", f"We {said}.\nI'll {said}.\nWe'd {said}.")
+    talk(tmp_path, texts=texts)
+    found = recall(tmp_path)
+    floor = load_floor()
+    (one,) = (one for one in found.considered if one.verdict == "given")
+    ranks = {
+        one.sentences.parts[sentence.place][:5]: (sentence.narrates, floor.rank(one.measure(sentence)))
+        for sentence in one.sentences.list_found(floor.deciding, floor.narrating)
+    }
+    assert [narrates for narrates, _ in ranks.values()] == [False, False, True, False]
+    assert ranks["I'll "][1] < ranks["We'd "][1]
+
+
+def test_the_number_of_an_item_stays_with_it() -> None:
+    text = "Two things:\n 1. Read with csv.reader. 2. Keep the 3 dates.\nIt was in 2026. \n4. \n5\nEnd."
+    parts = split_sentences(text)
+    assert parts[:4] == ["Two things:\n", " 1. Read with csv.reader. ", "2. Keep the 3 dates.\n", "It was in 2026. \n"]
+    assert parts[4:] == ["4. \n", "5\n", "End."]
+    assert "".join(parts) == text
