@@ -51,14 +51,15 @@ def load_pages(template: Path) -> list[HelpPage]:
 
 
 def find_topic(pages: Sequence[HelpPage], topic: str) -> HelpPage | None:
-    """Return the page or section with this title, of today or of an earlier release, or with its beginning."""
+    """Return the page or section with this title, of today or of an earlier release, its beginning or a later word."""
     wanted = " ".join(topic.lower().split())
     named = [*pages, *(section for page in pages for section in _list_sections(page))]
     by_title: dict[str, HelpPage] = {}
     for one in named:
         by_title.setdefault(one.title.lower(), one)
     titles = [*by_title, *FORMER_TOPICS]
-    title = wanted if wanted in titles else next((title for title in titles if title.startswith(wanted)), None)
+    beginning = next((title for title in titles if title.startswith(wanted)), None)
+    title = wanted if wanted in titles else beginning or next((one for one in titles if f" {wanted}" in one), None)
     return by_title[FORMER_TOPICS.get(title, title)] if title else None
 
 

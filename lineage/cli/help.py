@@ -18,7 +18,7 @@ from lineage.errors import NotFoundError
 def command(root: Path, topic: tuple[str, ...], folder: bool, as_json: bool) -> int:
     """Print a page of the handbook or a section of one; without TOPIC, where to start.
 
-    TOPIC is a title or its beginning. Capitals make no difference.
+    TOPIC is a title, its beginning, or another word of it. Capitals make no difference.
 
     \b
     Example:

@@ -46,6 +46,8 @@ def test_a_topic_is_a_page_a_section_or_a_beginning() -> None:
     assert handbook.find_topic(pages, "fi") == pages[0]
     assert handbook.find_topic(pages, "exp") == HelpPage("Export", "## Export\n\nPages.\n")
     assert handbook.find_topic(pages, "elsewhere") is None
+    assert handbook.find_topic(PAGES, "wrong") == handbook.find_topic(PAGES, "when something is wrong")
+    assert handbook.find_topic(PAGES, "removal") == handbook.find_topic(PAGES, "forget and remove")
 
 
 def test_a_page_is_split_at_its_sections() -> None:
