@@ -17,13 +17,13 @@ from lineage.recall.at_prompt import Recall, format_item
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.lookup import MAX_CANDIDATES, describe_unshown, match_reference, resolve_session
-from lineage.workspace.projects import KnownProjects, find_key
+from lineage.workspace.projects import KnownProjects, find_key, find_named
 from lineage.workspace.workspace import Workspace
 
 
 @options.command("context")
 @click.option("--agent", "agent_id", metavar="ID", default="default", show_default=True, help="The agent.")
-@click.option("--project", metavar="PATH", help="Its project: a folder, `.` for example, or a name; else all of them.")
+@options.project("Its project: a folder, `.` for example, or a name; else all of them.", metavar="PATH")
 @click.option("--query", metavar="TEXT", help="The topic: it decides which decisions and lessons are shown.")
 @click.option("--prompt", metavar="TEXT", help="Print what the hook gives the agent at this prompt instead.")
 @click.option(
@@ -75,7 +75,7 @@ def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **requ
 def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str], str]:
     """Return the block, the paths of unreadable books, and how many sessions can't be in it."""
     books = BookReader(ws)
-    request = replace(request, session=_find_session(ws, request.session))
+    request = replace(request, session=_find_session(ws, request.session), project=find_named(ws, request.project))
     return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws)
 
 
@@ -88,7 +88,7 @@ def _find_session(ws: Workspace, name: str | None) -> str | None:
 def _recall(
     ws: Workspace, *, prompt: str, agent_id: str, project: str | None, session: str | None, **_: object
 ) -> Recall:
-    place = project or str(Path.cwd())
+    place = find_named(ws, project) or str(Path.cwd())
     keys = KnownProjects(ws, ws.index.list_projects(), place).list_equal(find_key(ws, place))
     folder = resolve_project_folder(ws, place)
     return recall_for_prompt(

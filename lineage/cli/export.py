@@ -39,7 +39,7 @@ def _check_day(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option("--markdown", metavar="FILE", type=_place, help="SESSION's conversation as markdown; - for stdout.")
 @click.option("--bundle", metavar="FILE", type=_place, help="SESSION as `lineage admin bundle export` writes it.")
 @click.option("--agent", metavar="ID", default="all", show_default=True, help="Only this agent's sessions, in a site.")
-@click.option("--project", metavar="NAME", help="Only sessions of this project: a folder, its name, or owner/name.")
+@options.project("Only sessions of this project: a folder, its name, or owner/name.")
 @options.path
 @click.option("--since", metavar="DAY", default="", callback=_check_day, help="Only sessions since this UTC day.")
 @click.option("--until", metavar="DAY", default="", callback=_check_day, help="Only sessions until this UTC day.")

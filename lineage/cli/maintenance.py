@@ -124,7 +124,7 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 )  # fmt: skip
 @click.option("--recent", is_flag=True, help="List recent files only; compare everything once a day.")
 @click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
-@click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
+@options.project("Only sessions of a project: a folder of it, its name, or owner/name.")
 def reindex_command(
     root: Path, yes: bool, jobs: int | None, recent: bool, agent: str | None, project: str | None, as_json: bool
 ) -> int:

@@ -14,7 +14,7 @@ from lineage.mcp.server_config import DEFAULT_CALLER, ServerConfig
 
 @options.command("mcp")
 @click.option("--agent", metavar="ID", default="default", show_default=True, help="The one agent that is served.")
-@click.option("--project", metavar="PATH", help="The project for calls that name none.")
+@options.project("The project for calls that name none.", metavar="PATH")
 @click.option("--tools", "only_tools", is_flag=True, help="Print the tools of an agent, and end.")
 def command(root: Path, agent: str, project: str | None, only_tools: bool, as_json: bool) -> int:
     """Serve one agent its memory as an MCP server, on stdin and stdout: a harness starts it.

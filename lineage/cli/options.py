@@ -1,6 +1,7 @@
 """Options and commands in one form, and values that take some parsing: texts, and JSON on stdin."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -47,6 +48,18 @@ def require_name(_ctx: click.Context, _param: click.Parameter, value: str | None
     """Refuse an empty name of a place: a shell variable that isn't set must not stand for the memory of this user."""
     if value is not None and not value.strip():
         raise click.BadParameter("it is empty")
+    return value
+
+
+def project(text: str, metavar: str = "NAME") -> Callable[[Function], Function]:
+    """Return the option `--project` with a help text; its folders are absolute."""
+    return click.option("--project", callback=_locate_project, metavar=metavar, help=text)
+
+
+def _locate_project(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Return the folder that a value stands for: `.`, `../demo` and `~/demo` are folders, `demo` is a name."""
+    if value and (value in (".", "..", "~") or value.startswith(("./", "../", "~/"))):
+        return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111  (pathlib keeps `..`)
     return value
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import click
 from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.output import format_counts, print_error, print_json, print_text
+from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
+from lineage.workspace.book_folders import locate_scopes
+from lineage.workspace.projects import find_named
+from lineage.workspace.workspace import Workspace
 
 
 @options.command("remember", writes=True)
@@ -32,7 +36,7 @@ from lineage.pipeline.memory.remember import Memo, RememberResult, remember
     "--agent", "agent_id", metavar="ID", default="default", show_default=True,
     help="The agent, for a book of an agent.",
 )  # fmt: skip
-@click.option("--project", metavar="NAME", help="A project's book: the same as --scope project/NAME.")
+@options.project("A project's book: the same as --scope project/NAME.")
 def command(
     root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **memo_options: Any
 ) -> int:
@@ -85,24 +89,34 @@ def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     """Remember, print the result and return the exit code: 1 for a text that was not taken."""
     with suppress(OSError):  # the folder may be gone
         memo = replace(memo, folder=str(Path.cwd()))
-    result = run_in_workspace(root, lambda ws: remember(ws, memo, detect_caller()), writes=True)
+    result, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
         print_json(result)
     elif is_taken:
-        _print_result(result)
+        _print_result(result, place)
     else:
         print_error(f"not remembered: {result.reason or result.status}", result.hint or "")
     return 0 if is_taken else 1
 
 
-def _print_result(result: RememberResult) -> None:
+def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[RememberResult, str]:
+    """Remember, and return with the result what is to be said of its project."""
+    result = remember(ws, replace(memo, project=find_named(ws, memo.project)), detect_caller())
+    if not (is_shown and result.scope and result.scope.startswith("project/")):
+        return result, ""
+    folder = locate_scopes(ws).get(result.scope)
+    unknown = "no session of this project is known; `lineage list` names the projects"
+    return result, f"{result.scope} is {folder}" if folder else unknown
+
+
+def _print_result(result: RememberResult, project: str) -> None:
     place = f"{result.kind} of {result.scope} ({result.path})"
     if result.status == "pending":
         print_text(f"waits: {result.id}, {place}: called from inside {result.harness}")
     else:
         print_text(f"{result.status}: {result.id or 'under an id of its book'}, {place} {result.trust or ''}".rstrip())
-    if result.hint:
-        print_text(f"  {result.hint}")
+    for line in filter(None, (project, result.hint)):
+        print_text(f"  {line}")
     if result.redactions:
         print_text(f"  redacted: {format_counts(result.redactions)}")

@@ -17,6 +17,7 @@ from lineage.index import Hit
 from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
 from lineage.workspace.lookup import describe_unshown, shorten_ids
+from lineage.workspace.projects import KnownProjects
 from lineage.workspace.workspace import Workspace
 
 _MAX_LIMIT = 1000
@@ -75,7 +76,8 @@ def command(
     more = limit < _MAX_LIMIT and not as_json  # one more tells whether there is more
     find = partial(search, agent_id=agent_id, limit=limit + more, by_passage=passages, mode=mode, path=path)
 
-    result, unshown, names, found = run_in_workspace(root, partial(_find, find=find, text=text, as_json=as_json))
+    find_all = partial(_find, find=find, text=text, as_json=as_json)
+    result, unshown, names, projects, found = run_in_workspace(root, find_all)
     rest = f"there are more: `--limit {min(limit * 5, _MAX_LIMIT)}` shows them" if len(result.hits) > limit else ""
     hits, notes = result.hits[:limit], {"notes": list(result.notes)} if result.notes else {}
     changes = count_changed_files(list_touched(hits))
@@ -88,7 +90,7 @@ def command(
     if is_terminal():
         from lineage.cli.session_screen import print_hits
 
-        print_hits(hits, changes, names, rest)
+        print_hits(hits, changes, names, projects, rest)
     else:
         _print_hits(hits, changes)
         if rest:
@@ -102,12 +104,16 @@ def command(
 
 def _find(
     ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool
-) -> tuple[SearchResult, str, dict[str, str], list[tuple[FoundPassage, ...]]]:
-    """Return the results with what is printed beside them: what isn't shown, short ids or, for JSON, passages."""
+) -> tuple[SearchResult, str, dict[str, str], dict[str, str], list[tuple[FoundPassage, ...]]]:
+    """Return the results with what is printed beside them: what isn't shown, short ids and projects or passages."""
     result = find(ws, text)
+    if as_json:
+        return result, describe_unshown(ws), {}, {}, load_passages(ws, result.hits, text)
     tokens = [hit.session_token for hit in result.hits if hit.session_token and hit.entry is None]
-    names = shorten_ids(ws, tokens) if tokens and is_terminal() and not as_json else {}
-    return result, describe_unshown(ws), names, load_passages(ws, result.hits, text) if as_json else []
+    is_shown = tokens and is_terminal()
+    names = shorten_ids(ws, tokens) if is_shown else {}
+    projects = KnownProjects(ws, ws.index.list_projects()).label_paths() if is_shown else {}
+    return result, describe_unshown(ws), names, projects, []
 
 
 def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:

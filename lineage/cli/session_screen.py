@@ -101,9 +101,13 @@ def _list_remarks(row: SessionRow, listed: ListedSessions) -> list[str]:
 
 
 def print_hits(
-    hits: Sequence[Hit], changes: Sequence[ChangedFiles | None], names: Mapping[str, str], rest: str
-) -> None:
-    """Print search results, a few lines each: time and id, title, outcome, the words that match."""
+    hits: Sequence[Hit], changes: Sequence[ChangedFiles | None], names: Mapping[str, str], projects: Mapping[str, str],
+    rest: str,
+) -> None:  # fmt: skip
+    """Print search results, a few lines each: time and id, title, outcome, the words that match.
+
+    `names` are short ids by token, `projects` what lists call the projects of paths.
+    """
 
     def draw(console: Console) -> None:
         for hit, changed in zip(hits, changes, strict=True):
@@ -111,7 +115,7 @@ def print_hits(
             lines += [clean(str(changed), "dim")] * bool(changed and changed.changed)
             if new := hit.superseded:
                 lines.append(clean(f"superseded on {new.on} by {new.by}: {new.text}", "magenta"))
-            console.print(_build_head(hit, names))
+            console.print(_build_head(hit, names, projects))
             console.print(Padding(Text("\n").join(lines), (0, 0, 0, 2)))
         if rest:
             console.print(clean(rest, "dim"))
@@ -119,14 +123,14 @@ def print_hits(
     print_page(draw)
 
 
-def _build_head(hit: Hit, names: Mapping[str, str]) -> Text:
+def _build_head(hit: Hit, names: Mapping[str, str], projects: Mapping[str, str]) -> Text:
     if entry := hit.entry:
         marks = [f"archived {entry.shelf}"] * bool(entry.shelf) + ["superseded"] * (not entry.standing)
         when = format_moment(entry.at) if entry.at else "by hand"
         book = f"{entry.kind} of {entry.scope}"
         return join_line([when, clean(entry.id[:SHORT_ENTRY_ID], "yellow"), book, entry.trust, *marks])
     name = names.get(hit.session_token or "", hit.session_id or "")
-    project = (hit.project or "").rstrip("/").rpartition("/")[2]
+    project = projects.get(hit.project or "", hit.project or "")
     turns = f"turns {hit.turns[0]}-{hit.turns[1]}" if hit.turns else hit.kind
     return join_line([format_moment(hit.membership_ts or ""), clean(name, "yellow"), project, turns])
 

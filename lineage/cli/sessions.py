@@ -24,7 +24,7 @@ _MAX_LIMIT = 100_000
 
 @options.command("sessions")
 @options.agent
-@click.option("--project", metavar="NAME", help="Only sessions of a project: a folder of it, its name, or owner/name.")
+@options.project("Only sessions of a project: a folder of it, its name, or owner/name.")
 @options.path
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, _MAX_LIMIT), default=20, show_default=True, help="How many at most.")

@@ -9,16 +9,16 @@ The note names the repository, and that decides. A path's folder goes over to th
 name means the project with that folder.
 """
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lineage.core.base.book_paths import BOOKS
 from lineage.core.base.file_names import escape_name, unescape_name
 from lineage.core.base.project import build_project_key, has_project, is_repository
 from lineage.core.format import frontmatter
-from lineage.errors import FormatError, InvalidInput
+from lineage.errors import FormatError
 from lineage.store import map_concurrently, read_or_none, update
+from lineage.workspace.folder_names import hash_key, list_names
 from lineage.workspace.projects import build_key, identify
 from lineage.workspace.workspace import Workspace
 
@@ -85,7 +85,7 @@ class BookFolders:
         """Write the project into the folder's note. Return the name, None if another process was there first."""
 
         def change(data: bytes | None) -> bytes | None:
-            note = {"kind": "project", "project": name, "key": _hash_key(key)} if data is None else _parse_note(data)
+            note = {"kind": "project", "project": name, "key": hash_key(key)} if data is None else _parse_note(data)
             if not _owns(note, key, path):
                 return None
             named = {"repository": build_project_key(repository)} if repository else {}
@@ -149,26 +149,6 @@ def list_unused_claims(ws: Workspace) -> list[str]:
     return [f"{folder}/{CLAIM_NOTE}" for folder in alone if unescape_name(folder.removeprefix(_PROJECTS)) not in used]
 
 
-def list_names(key: str) -> Iterator[str]:
-    """Yield the names that the folder of a project's key may have, the first free one first; the last is its own."""
-    parts, short_hash = key.split("/"), _hash_key(key)[:8]
-    hashed = f"{parts[-1]}-{short_hash}"
-    if not _is_name(hashed):  # no file system accepts it: the hash alone takes its place
-        yield f"project-{short_hash}"
-        return
-    yield parts[-1]
-    if is_repository(key) and _is_name(owned := "-".join(parts[-2:])):
-        yield owned
-    yield hashed
-
-
-def _is_name(name: str) -> bool:
-    try:
-        return bool(escape_name(name))
-    except InvalidInput:
-        return False
-
-
 def _parse_note(data: bytes) -> Note:
     try:
         return frontmatter.load(data.decode("utf-8")).metadata
@@ -181,8 +161,4 @@ def _owns(note: Note, key: str, path: str) -> bool:
     named = note.get("repository")
     if isinstance(named, str) and is_repository(key):
         return f"/{named}".endswith(f"/{key}")
-    return named == key or note.get("key") in (_hash_key(key), _hash_key(path))
-
-
-def _hash_key(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:16]
+    return named == key or note.get("key") in (hash_key(key), hash_key(path))

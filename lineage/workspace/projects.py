@@ -15,9 +15,11 @@ from lineage.core.base.project import (
     label_projects,
     normalize_subfolder,
 )
+from lineage.errors import InvalidInput
 from lineage.index import SessionFilter, SessionRow
 from lineage.index.rows import format_folders
 from lineage.projects import find_subfolder, identify_folder
+from lineage.workspace.folder_names import list_names
 from lineage.workspace.paths import expand_home
 from lineage.workspace.workspace import Workspace
 
@@ -71,15 +73,39 @@ class KnownProjects:
         return {path: labels[self.find_by_path(path)] for path in self._by_path}
 
     def match(self, text: str) -> set[str]:
-        """Return the keys of all projects with a key or path that is a text or ends with it, in any case."""
+        """Return the keys of all projects with a key or path that is a text or ends with it, in any case.
+
+        A project is also called by the name of its books' folder that nobody else can have.
+        """
         end = text.lower()
-        found = [key for key in self._joined if f"/{key}".lower().endswith(f"/{end}")]
+        found = [
+            key
+            for key in self._joined
+            if f"/{key}".lower().endswith(f"/{end}") or end == list(list_names(key))[-1].lower()
+        ]
         return self.list_equal(text).union(*map(self.list_equal, found))
 
 
 def match_projects(ws: Workspace, project: str) -> list[str]:
     """Return the keys of the projects that a filter means: a folder, a name, `owner/name` or the end of a path."""
     return sorted(KnownProjects(ws, ws.index.list_projects(), project).match(find_key(ws, project)))
+
+
+def find_named(ws: Workspace, name: str | None) -> str | None:
+    """Return a folder of the project that a person calls `owner/name`, as lists print it; else the name itself.
+
+    Raises InvalidInput if several projects are called so.
+    """
+    if not name or "/" not in name or is_absolute(name):
+        return name
+    pairs = ws.index.list_projects()
+    known = KnownProjects(ws, pairs)
+    keys = known.match(name)
+    paths = {known.join(key): path for key, path in sorted(pairs, reverse=True) if key in keys}
+    if len(paths) > 1:
+        what = f"{len(paths)} projects end with {name[:80]!r}"
+        raise InvalidInput(what, hint=f"name one by its folder: {', '.join(sorted(paths.values())[:3])}")
+    return next(iter(paths.values()), name)
 
 
 def locate(ws: Workspace, project: str | None, path: str | None) -> tuple[str | None, str]:

@@ -21,8 +21,9 @@ from lineage.errors import WorkspaceError
 from lineage.projection import session_notes as rendering
 from lineage.projection.memory_item import MemoryItem
 from lineage.store import update
-from lineage.workspace.book_folders import BookFolders, list_names
+from lineage.workspace.book_folders import BookFolders
 from lineage.workspace.book_reader import BookEntry, BookReader, list_open_tasks
+from lineage.workspace.folder_names import list_names
 from lineage.workspace.memory_items import build_item
 from lineage.workspace.projects import KnownProjects
 from lineage.workspace.workspace import Workspace, tolerate_outage
