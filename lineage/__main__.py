@@ -13,11 +13,16 @@ def main() -> None:
 
         # What it prints is out, its files are closed: the end of an interpreter takes a fifth of a hook's time.
         os._exit(run_hook(arguments[1:]))
+    import signal
+
     try:
         from lineage.cli.main import run
     except KeyboardInterrupt:  # typed before there was anything to interrupt
         sys.exit(130)
-    sys.exit(run(arguments))
+    code = run(arguments)
+    # The command is done and has said so. An interpreter takes a while to end: Ctrl-C must not make a failure of it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

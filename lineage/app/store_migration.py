@@ -29,6 +29,7 @@ class MigrationReceipt:
 def migrate_store(source: str, target: str, progress: Progress | None = None) -> MigrationReceipt:
     """Copy the workspace `source` to the empty place `target`, and verify it there; `source` stays unchanged.
 
+    Until `end_migration` the move can be resumed: it is recognized by its mark in the target.
     Raises InvalidInput if one lies in the other, WorkspaceError for a missing source, for jobs in its spool and for a
     target in use, FindingsReported for a bucket that would lose writes.
     """
@@ -40,9 +41,12 @@ def migrate_store(source: str, target: str, progress: Progress | None = None) ->
     check_bucket(place)
     moved = move_store(open_store(origin), open_store(place), old, progress)
     findings = run_in_workspace(place, _reindex_and_verify, create=True, needs_index=False)
-    # last: until then an interrupted move is recognized by its mark, and resumed
-    finish_move(open_store(place))
     return MigrationReceipt(source=old, target=new, moved=moved, findings=findings)
+
+
+def end_migration(target: str) -> None:
+    """Take the mark of the move out of its target."""
+    finish_move(open_store(resolve_workspace_root(target)))
 
 
 def _reindex_and_verify(ws: Workspace) -> list[VerifyFinding]:

@@ -3,7 +3,7 @@
 import click
 
 from lineage.app.locations import open_named_store
-from lineage.app.store_migration import MigrationReceipt, migrate_store
+from lineage.app.store_migration import MigrationReceipt, end_migration, migrate_store
 from lineage.cli import options
 from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import print_json, print_result, print_text, show_progress
@@ -69,6 +69,7 @@ def migrate(source: str, target: str, as_json: bool) -> int:
     with show_progress("copy") as progress:
         receipt = migrate_store(source, target, progress)
     print_result(receipt, lambda: _print_result(receipt), as_json=as_json)
+    end_migration(target)  # last: who is interrupted before can type the command again
     return FindingsReported.exit_code if receipt.findings else 0
 
 
