@@ -273,7 +273,7 @@ class _Reader(Collector):
 
     def _results(self, message: dict[str, Any], calls: dict[str, dict[str, Any]]) -> Iterator[Turn]:
         for key, call in calls.items():
-            status, parts = call.get("status"), as_parts(call.get("result"))
+            status, parts = as_string(call.get("status")), as_parts(call.get("result"))
             if parts or status in _END_STATES:
                 self.result_ids.add(as_string(call.get("id")))
                 name = as_string(call.get("name"))

@@ -1,14 +1,14 @@
 """What every adapter promises, whatever its harness: errors, emptiness, growth, canonical values, no crash.
 
-A later adapter joins with one line: in `CASES`, where a sample is a file of one JSON record a line, else in `FILES`, to
-which the laws apply that make sense for any file. (harnesses.md 0.3, 15)
+A later adapter joins with one line: in `CASES`, where every record of a sample has an id, else in `FILES`. Of those, a
+sample of JSON lines is held to what a line promises too. (harnesses.md 0.3, 15)
 """
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from lineage.core.format.turns import ROLES, TOOL, USER, assign_ids
 from lineage.errors import LineageError, TranscriptError
 from lineage.harness.adapter import SessionLocation
 from lineage.harness.adapters import ADAPTERS, load_adapter
+from lineage.harness.json_values import as_mapping
 from tests.support.parametrize import each
 from tests.support.stream_limits import limit_streams
 from tests.support.workspace import end_session, open_memory_workspace
@@ -48,12 +49,15 @@ class Case:
         return self.sample.read_bytes().splitlines(keepends=True)
 
     def read(self, data: bytes, folder: Path) -> Capture:
+        return self.open(self.write(data, folder))
+
+    def write(self, data: bytes, folder: Path) -> Path:
         path = folder / f"given{self.sample.suffix}"
         if self.folders:
             path = folder.joinpath(*self.sample.parts[-self.folders - 1 :])
             path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        return self.open(path)
+        return path
 
     def open(self, path: Path) -> Capture:
         """The first session that is found in a file, and is no sub-agent's."""
@@ -79,12 +83,18 @@ CASES = [
 
 FILES = [
     Case("aider", DATA / "aider/.aider.chat.history.md"),
-    Case("cursor", next(DATA.glob("cursor/projects/home-ada-demo/agent-transcripts/*/*613ea.jsonl"))),
+    Case("cursor", next(DATA.glob("cursor/projects/home-ada-demo/agent-transcripts/*/*613ea.jsonl")), folders=3),
     Case("goose", DATA / "goose/export.json"),
     Case("opencode", DATA / "opencode/opencode-v1.db"),
     Case("opencode", DATA / "opencode/opencode-v2.db"),
     Case("opencode", DATA / "opencode/export-v1.json"),
 ]
+
+LINES = [case for case in CASES + FILES if case.sample.suffix == ".jsonl"]
+"""What is read line by line, with ids or without."""
+
+RELATED = {("openclaw", "pi"), ("pi", "openclaw")}
+"""Whose format is whose: OpenClaw keeps its sessions as pi does, of which it is made."""
 
 FOREIGN = {
     "every byte": bytes(range(256)) * 4,
@@ -103,8 +113,9 @@ JSON = st.recursive(
 )
 
 each_adapter = each("case", CASES, ids=lambda case: case.harness)
+each_line_reader = each("case", LINES, ids=lambda case: case.harness)
 each_file = each("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
-an_adapter = pytest.mark.parametrize("case", CASES, ids=lambda case: case.harness)
+a_line_reader = pytest.mark.parametrize("case", LINES, ids=lambda case: case.harness)
 a_file = pytest.mark.parametrize("case", CASES + FILES, ids=lambda case: f"{case.harness} {case.sample.name[:24]}")
 
 
@@ -121,8 +132,12 @@ def refused(read: Callable[[], object]) -> LineageError:
 
 
 def test_every_adapter_is_held_to_the_contract() -> None:
-    assert [case.harness for case in CASES] == sorted({case.harness for case in CASES})
-    assert {case.harness for case in CASES + FILES} == set(ADAPTERS)
+    names = [case.harness for case in CASES]
+    assert names == sorted(set(names)), "CASES is in the order of the alphabet, each harness once"
+    missing = sorted(set(ADAPTERS) - {case.harness for case in CASES + FILES})
+    assert not missing, f"add a line to FILES or CASES of {__file__}: CONTRIBUTING, How to add a harness, 4"
+    unknown = sorted({case.harness for case in CASES + FILES} - set(ADAPTERS))
+    assert not unknown, "enter it in HARNESSES of lineage/harness/registry.py: CONTRIBUTING, How to add a harness, 3"
 
 
 @each("case", [one for one in CASES + FILES if one.sample.suffix != ".db"], ids=lambda case: case.harness)
@@ -181,7 +196,7 @@ def test_a_path_that_cannot_exist_is_an_error(case: Case) -> None:
     refused(lambda: ADAPTERS[case.harness].read(Path("a\0b.jsonl")))
 
 
-@each_adapter
+@each_line_reader
 @each("data", [b"", b"\n\n", b"\xef\xbb\xbf", b"\r\n \n", bytes(512)], ids=repr)
 def test_a_file_that_holds_nothing_has_no_turns(case: Case, data: bytes, folder: Path) -> None:
     assert case.read(data[:20], folder).turns == ()
@@ -199,9 +214,22 @@ def test_reading_twice_gives_the_same_capture(case: Case) -> None:
     assert case.open(case.sample) == case.open(case.sample)
 
 
-@each_adapter
+@each_file
+def test_no_harness_takes_another_one_s_file_for_its_own(case: Case) -> None:
+    """Generic takes any file of turns or text, so it isn't asked; what it refuses may be a broken turn to it."""
+    taken = {}
+    for harness in ADAPTERS.keys() - {case.harness, "generic"}:
+        if (harness, case.harness) not in RELATED:
+            try:
+                taken[harness] = replace(case, harness=harness).open(case.sample).turns
+            except TranscriptError:
+                continue
+    assert not taken, f"count in `recognized_count` only what no other harness writes: {[*taken]} read {case.sample}"
+
+
+@each_line_reader
 def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
-    whole = ADAPTERS[case.harness].read(case.sample).turns
+    whole = case.open(case.sample).turns
     seen = 0
     for count in range(len(case.lines) + 1):
         turns = case.read(b"".join(case.lines[:count]), folder).turns
@@ -212,7 +240,7 @@ def test_a_growing_file_only_ever_adds_turns(case: Case, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@each_adapter
+@each_line_reader
 @each("where", [0.1, 0.5, 0.99])
 def test_a_torn_last_line_waits_for_the_next_reading(case: Case, where: float, folder: Path) -> None:
     for count in range(1, len(case.lines)):
@@ -269,17 +297,16 @@ def test_no_text_holds_an_encoded_blob(case: Case) -> None:
     assert [text for text in texts if re.search(r"[A-Za-z0-9+/]{40}", text)] == []
 
 
-@each_adapter
+@each_line_reader
 def test_what_is_skipped_is_counted_by_reason(case: Case, folder: Path) -> None:
     skipped = case.read(case.sample.read_bytes() + b"{torn\n[]\n", folder).skipped
     assert skipped["damaged"] == 2
     assert all(isinstance(reason, str) and type(count) is int and count > 0 for reason, count in skipped.items())
 
 
-@an_adapter
+@a_line_reader
 def test_a_lone_surrogate_reaches_memory_as_a_replacement_character(case: Case, tmp_path: Path) -> None:
-    path = tmp_path / f"given{case.sample.suffix}"
-    path.write_bytes(case.sample.read_bytes().replace(case.word, rb"\ud83d"))
+    path = case.write(case.sample.read_bytes().replace(case.word, rb"\ud83d"), tmp_path)
     with open_memory_workspace(tmp_path) as ws:
         outcome = end_session(ws, harness=case.harness, transcript_path=str(path))
         assert outcome.status == "captured"
@@ -295,7 +322,40 @@ def test_any_bytes_are_read_or_refused(case: Case, data: bytes, folder: Path) ->
         assert error.hint
 
 
-@an_adapter
+@a_line_reader
+@each("value", [[], 7], ids=repr)
+def test_a_member_of_another_type_is_read_or_refused(case: Case, value: Any, folder: Path) -> None:
+    """Each member that the sample has, in all of its records at once: what a few random ones may leave out."""
+    records = [json.loads(line) for line in case.lines]
+    for place in sorted({place for record in records for place in list_places(record)}):
+        changed = [put_value(json.loads(line), place, value) for line in case.lines]
+        try:
+            case.read("\n".join(map(json.dumps, changed)).encode(), folder)
+        except LineageError as error:
+            assert error.hint
+        except Exception as error:
+            error.add_note(f"The member: {'.'.join(place)}")
+            raise
+
+
+def list_places(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to each value at any depth. `*` stands for every item of a list."""
+    for key in ["*"] if value and isinstance(value, list) else value if isinstance(value, dict) else ():
+        yield (*place, key)
+        for inner in value if key == "*" else [value[key]]:
+            yield from list_places(inner, (*place, key))
+
+
+def put_value(record: Any, place: tuple[str, ...], value: Any) -> Any:
+    """A record with a value at a place, where it has that place."""
+    key, *rest = place
+    keys = range(len(record)) if isinstance(record, list) and key == "*" else [key] if key in as_mapping(record) else []
+    for one in keys:
+        record[one] = put_value(record[one], tuple(rest), value) if rest else value
+    return record
+
+
+@a_line_reader
 @given(data=st.data())
 def test_a_record_with_any_value_anywhere_is_read_or_refused(case: Case, data: st.DataObject, folder: Path) -> None:
     records = [json.loads(line) for line in case.lines]
