@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from lineage.app.databases import INDEX_VARIABLE
 from lineage.app.locations import is_bucket
 from lineage.app.workspace import open_workspace
+from lineage.harness import registry
 from lineage.harness.detect_caller import list_harness_variables
 from lineage.pipeline.maintenance.reindex import ensure_indexed
 from lineage.pipeline.maintenance.verify import VerifyFinding, verify
@@ -45,9 +46,9 @@ _IS_SLOW = re.compile(r"^pytestmark = \[?pytest\.mark\.slow\b", re.MULTILINE)
 _LONGEST = ("openclaw", "opencode", "qwen", "gemini", "claude-code", "codex", "copilot", "pi")
 _POINTERS = (
     "LINEAGE_WORKSPACE", INDEX_VARIABLE, "LINEAGE_SUPPRESS", "LINEAGE_NO_WORKER", "LINEAGE_DEPTH", "LINEAGE_WEB_TOKEN",
-    "SIGNET_WORKSPACE", "XDG_STATE_HOME",
-    "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR",
-    "OPENCLAW_STATE_DIR", "VISUAL", "EDITOR", *(name for mark in list_harness_variables() for name in mark.variables),
+    "SIGNET_WORKSPACE", "XDG_STATE_HOME", "XDG_DATA_HOME", "GOOSE_PATH_ROOT", "OPENCODE_DB", "VISUAL", "EDITOR",
+    *(name for mark in list_harness_variables() for name in mark.variables),
+    *re.findall(r"\$\{(\w+)", Path(registry.__file__).read_text(encoding="utf-8")),  # of the places of harnesses
 )  # fmt: skip
 
 

@@ -49,11 +49,8 @@ def full(home: Path) -> Path:
     return home
 
 
-ELSEWHERE = ("CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR")
-
-
 def run(home: Path, *arguments: str) -> CommandResult:
-    return run_process(home / "memory", "hooks", *arguments, **dict.fromkeys(ELSEWHERE, ""))
+    return run_process(home / "memory", "hooks", *arguments)
 
 
 def state(home: Path) -> dict[str, bytes | None]:

@@ -43,11 +43,6 @@ HOMES = {
     "goose": ".local/share/goose/sessions", "openclaw": ".openclaw", "opencode": ".local/share/opencode",
     "pi": ".pi/agent", "qwen": ".qwen", "antigravity": ".gemini/antigravity-cli",
 }  # fmt: skip
-ELSEWHERE = (
-    "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "GOOSE_PATH_ROOT", "XDG_DATA_HOME", "OPENCLAW_STATE_DIR",
-    "OPENCODE_DB", "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "QWEN_HOME", "QWEN_RUNTIME_DIR",
-    "AIDER_CHAT_HISTORY_FILE",
-)  # fmt: skip
 COUNTS = {
     "aider": {"sources": 2, "captured": 1, "empty": 1},
     "antigravity": {"sources": 1, "captured": 1, "compactions": 1},
@@ -63,12 +58,6 @@ COUNTS = {
     "pi": {"sources": 4, "captured": 4, "compactions": 3},
     "qwen": {"sources": 3, "captured": 3, "compactions": 1, "unsummarized": 1},
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ELSEWHERE:
-        monkeypatch.delenv(name, raising=False)
 
 
 def imported(lineage: LineageCommand, harness: str, *more: object) -> dict[str, Any]:

@@ -97,9 +97,10 @@ class FakeHarness:
     """One harness.
 
     settings     the file of its hooks, below the home; `before`: what somebody else has in it, None for no file
-    sample       a transcript of its, below the samples; `kept`: where it keeps it, below the home
-    session      the sample's id; `typed`: words that somebody typed in it
-    events       what it calls a start, the end of a turn and the end of a session, and what it sends with each
+    sample       a transcript of its, below the samples; `transcript_path`: where it keeps it, below the home
+    session      the sample's id, a UUID if it is `injected`; `prompt`: words that somebody typed in the sample
+    events       what it calls a start, the end of a turn and the end of a session, and what it sends with each: the
+                 last at least, the first where its start takes context (`injected`)
     environment  what it sets for hooks
     handler      how it runs an entry of its settings
     injected     the keys that lead to the context in what its start prints; none: it takes none

@@ -66,7 +66,11 @@ def test_an_adapter_is_there_and_knows_its_places(harness: str) -> None:
 
 def test_the_readme_has_a_row_of_each_in_this_order() -> None:
     rows = [f"| `{name}` | {spec.reads} | {spec.arrives} |" for name, spec in HARNESSES.items()]
-    assert "\n".join(rows) in (ROOT / "README.md").read_text(encoding="utf-8"), "\n".join(rows)
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    missing = [row for row in rows if row not in lines]
+    assert not missing, "add to the README's table of harnesses, in the order of HARNESSES:\n" + "\n".join(missing)
+    first = lines.index(rows[0])
+    assert lines[first : first + len(rows)] == rows, "the README's table has another order than HARNESSES"
 
 
 def test_a_harness_whose_hook_nobody_reads_has_no_output() -> None:
