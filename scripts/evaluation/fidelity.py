@@ -540,7 +540,10 @@ def main() -> int:
                 tally.compare(str(path), harness, found, turns)
     print_tally(tally)
     if not (tally.words or tally.chars):
-        print(f"nothing to compare in {len(files)} files", file=sys.stderr)
+        print(
+            f"nothing to compare in {len(files)} files: {Path(__file__).name} knows {', '.join(READERS)}",
+            file=sys.stderr,
+        )
         return 1
     return 1 if tally.missing else 0
 

@@ -34,10 +34,12 @@ def test_the_example_s_adapter_reads_a_page(tmp_path: Path) -> None:
     module: dict[str, object] = {}
     exec(compile(code, "teletype.py", "exec"), module)
     path = tmp_path / "a.jsonl"
-    path.write_text('{"who":"typist","line":"Hi","page":"p"}\n{"who":"machine","line":"Ting"}\n{"who":"cat"}\n')
+    records = ['{"page":"p","desk":"/d"}', '{"who":"typist","line":"Hi"}', '{"who":"machine","line":"Ting"}', "{}"]
+    path.write_text("\n".join(records))
     capture = module["read"](path)  # type: ignore[operator]
     assert [(turn.role, turn.text) for turn in capture.turns] == [(USER, "Hi"), (ASSISTANT, "Ting")]
-    assert (capture.session_id, capture.skipped) == ("p", {"unknown": 1})
+    assert (capture.session_id, capture.project) == ("p", "/d")
+    assert capture.skipped == {"bookkeeping": 1, "unknown": 1}
 
 
 def test_the_example_s_entry_is_one() -> None:
