@@ -81,7 +81,8 @@ class _Reader(Collector):
     def add(self, record: dict[str, Any]) -> None:
         kind = _kind(record)
         if kind == "session":
-            self.recognized_count += 1
+            # Others begin with a record of that type too; pi's says when in this member.
+            self.recognized_count += "timestamp" in record
             self.header = self.header or record
             self.skip(BOOKKEEPING)
             return
