@@ -98,6 +98,8 @@ def test_long_ones_go_on_where_they_were(home: Path, tmp_path: Path, monkeypatch
                 break
         if ended.code == 0 and "move" in line:
             continue
+        if "verify" in line:  # a writer that was cut off leaves a file beside its target, and verify says: recover
+            assert run_process(root, "admin", "recover").code == 0
         done = run_process(root, *line)
         wrong += [f"{line}: {done}"] * (done.code != 0)
     assert not wrong, "\n".join(wrong)
