@@ -11,7 +11,7 @@ from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
 from lineage.core.format.summary import CHECK
-from lineage.core.format.synopsis import build_synopsis
+from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_words
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
 from lineage.extraction.calls import EDITS, MULTI_FILE_TOOL, READS, RUNS, get_tool_name
@@ -28,8 +28,11 @@ _COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a he
     r"\bgit (?:-\S+ \S+ )*commit\b[^\n]*?\s(?:-\w*m|--message)[ =]?"
     r"(?:[\"']\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*(?P<document>[^\n]+)|\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
 )
+_COMMIT_ID = re.compile(r" \(`[0-9a-f]+`\)$")
+_COMMIT_TYPE = re.compile(r"^\w+(?:\([^()]*\))?!?: ")  # "fix(api): "
 _COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
 
+_SURE_ODDS = 0.15  # of the sentence that says what came of a session: a commit's subject isn't needed
 _MAX_PER_KIND = 8
 _MAX_COMMITS = 50
 _MAX_CHECK_LENGTH = 200
@@ -74,6 +77,7 @@ def build_digest_and_candidates(
         **synopsis._asdict(),
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
         commits=tuple(text for text in commits if text not in hidden),
+        committed=_choose_commit([text for text in commits if text not in hidden], synopsis, evidence, len(turns)),
         checks=tuple(command for command in checks if command not in hidden),
         edited_files=tuple(name for name in counter.inputs[EDITS] if name not in hidden),
         read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),
@@ -116,6 +120,22 @@ def _find_faults(evidence: ToolEvidence, found: Sequence[Statement]) -> list[boo
     """Return for each statement whether it repeats a tool or would wait for a person's confirmation."""
     judged = zip(evidence.find_tools(found), evidence.find_waiting(found), strict=True)
     return [bool(tool) or waits for tool, waits in judged]
+
+
+def _choose_commit(commits: Sequence[str], synopsis: Synopsis, evidence: ToolEvidence, end: int) -> str:
+    """Return the subject that shares most words with what was asked and achieved, "" if a message says it surely.
+
+    The last one of those that share as many; none that shares nothing, or that a person has to confirm.
+    """
+    if max(synopsis.outcome_odds, default=0.0) >= _SURE_ODDS:
+        return ""
+    told = find_content_words(" ".join((*synopsis.asks, *synopsis.outcomes)))
+    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", commit)) for commit in commits]
+    shared = [(len(told & find_content_words(one)), at) for at, one in enumerate(subjects)]
+    most, at = max(shared, default=(0, 0))
+    if not most or any(evidence.find_waiting([Statement(end, subjects[at])])):
+        return ""
+    return subjects[at]
 
 
 class _TurnCounter:

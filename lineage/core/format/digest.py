@@ -10,6 +10,7 @@ class Digest:
 
     All texts are lines or paragraphs, but `last_reply` is the agent's last message. `asks` and `outcomes` are the
     synopsis with its odds, `commits` subjects with ids, `checks` the commands that passed when they ran last.
+    `committed` is the subject that tells most of what was asked, where no message surely says what came of it.
     `requests` may be read anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a
     tool call without an answer) or `result`.
     """
@@ -23,6 +24,7 @@ class Digest:
     outcome_odds: tuple[float, ...] = ()
     last_reply: str = ""
     commits: tuple[str, ...] = ()
+    committed: str = ""
     checks: tuple[str, ...] = ()
     edited_files: tuple[str, ...] = ()
     read_files: tuple[str, ...] = ()

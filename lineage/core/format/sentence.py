@@ -1,7 +1,8 @@
 """`memory_sentence_v1`: the quality floor, and a deterministic fallback that always passes it.
 
-The fallback quotes sentences of the synopsis, none of which repeats a tool, whole or up to the end of a clause, and
-names files by pattern-checked base names only. (spec: per-session sentence quality floor; format: Sentence)
+The fallback quotes sentences of the synopsis and a commit's subject, none of which repeats a tool, whole, without what
+stands in brackets or up to the end of a clause, and names files by pattern-checked base names only. (spec: per-session
+sentence quality floor; format: Sentence)
 """
 
 import math
@@ -63,6 +64,7 @@ _LEAD_IN = re.compile(  # what a quotation can do without
     r"successfully\s+)+",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"(?<=\w) \([^()]+\)(?= )")
 _CLAUSE_SIGN = re.compile(r"[，、；：]")  # in scripts without spaces
 _MIN_CUT_WORDS, _MIN_CLAUSE_WORDS, _MAX_QUOTED_WORDS = 5, 3, 30
 _MIN_MORE_WORDS = 3  # of a sentence beside the best one
@@ -70,6 +72,7 @@ _MAX_TORN_WORDS = 14  # of a sentence without a clause that fits
 _MAX_QUOTED_CHARS = 200
 # What a cut sentence is worth beside a whole one: so much, and this for each part of its words.
 _CUT_WORTH, _MORE_WORTH, _TORN_WORTH = 0.45, 0.4, -1.0
+_BARE_WORTH = 0.9  # of a sentence without what stands in brackets
 _OUTCOME_WORTH, _NEXT_WORTH = 1.5, 0.7
 _MAX_FILES = 3
 
@@ -160,13 +163,18 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     # A request may be megabytes long.
     asks = [_to_quotable(one) for one in digest.asks or [one[:1000] for one in digest.requests[:1]]]
     outcomes = [_to_quotable(one) for one in digest.outcomes]
-    actions = "" if any(outcomes) else _format_actions(digest)
+    committed = _quote_commit(digest.committed)
+    actions = "" if committed or any(outcomes) else _format_actions(digest)
     # A shortened name or a single letter is no anchor, and few words fill much space where words aren't set apart.
-    needs_tail = bool(actions) or len(name) < 2 or name != project or any(map(_is_unspaced, (*asks, *outcomes)))
-    left = MAX_WORDS - count_words(f"{place} → {actions}{tail * needs_tail}")
-    asked, outcome = _choose_quotes(
-        _list_choices(asks, digest.ask_odds, left), _list_choices(outcomes, digest.outcome_odds, left), left
+    needs_tail = (
+        bool(actions) or len(name) < 2 or name != project or any(map(_is_unspaced, (*asks, *outcomes, committed)))
     )
+    left = MAX_WORDS - count_words(f"{place} → {committed} {actions}{tail * needs_tail}")
+    asked, outcome = _choose_quotes(
+        _list_choices(asks, digest.ask_odds, left), _list_choices(outcomes, digest.outcome_odds, left), left,
+        needs_outcome=any(outcomes) and not committed,
+    )  # fmt: skip
+    outcome = ", ".join(filter(None, (committed, outcome)))
     asked = asked or ("a request" if digest.requests else "no request")
     text = f"{place}, {asked} → {outcome or actions}"
     if needs_tail or len(text.split()) < MIN_WORDS:
@@ -206,15 +214,25 @@ def _to_quotable(text: str) -> str:
     return f"{shown}?" if shown == plain != "" and text.rstrip(" *_`”\"')").endswith("?") else shown
 
 
-def _choose_quotes(asks: Mapping[int, _Choice], outcomes: Mapping[int, _Choice], max_words: int) -> tuple[str, str]:
-    """Return the quotations of asks and outcomes that are worth most in so many words, of each at least one."""
+def _quote_commit(subject: str) -> str:
+    """Return that something was committed, by the beginning of its subject; "" for no subject."""
+    plain = _to_quotable(subject)
+    cuts = _list_cuts(plain, _MAX_TORN_WORDS) if plain else ()
+    quoted, _ = max(cuts, key=lambda cut: cut[1], default=("", 0.0))
+    return f"committed “{quoted}”" if quoted else ""
+
+
+def _choose_quotes(
+    asks: Mapping[int, _Choice], outcomes: Mapping[int, _Choice], max_words: int, *, needs_outcome: bool
+) -> tuple[str, str]:
+    """Return the quotations of asks and outcomes that are worth most in so many words, of each one that it needs."""
     pairs = [
         (ask.worth + _OUTCOME_WORTH * outcome.worth, -said, -told, ask.parts, outcome.parts)
         for said, ask in asks.items()
         for told, outcome in outcomes.items()
         if said + told <= max_words
         and bool(ask.parts) >= (len(asks) > 1)
-        and bool(outcome.parts) >= (len(outcomes) > 1)
+        and bool(outcome.parts) >= (len(outcomes) > 1 and needs_outcome)
     ]
     *_, said_parts, told_parts = max(pairs)
     said, told = (", ".join(f"“{part}”" for part in parts) for parts in (said_parts, told_parts))
@@ -239,10 +257,16 @@ def _list_choices(sentences: Sequence[str], odds: Sequence[float], max_words: in
 
 
 def _list_cuts(plain: str, max_words: int) -> Iterator[tuple[str, float]]:
-    """Yield what can be quoted of a text, and what it is worth: all, what ends with a clause, else its first words."""
+    """Yield what can be quoted of a text, and what it is worth.
+
+    That is all, all without what stands in brackets, what ends with a clause, else its first words.
+    """
     total, words = count_words(plain), plain.split()
     if total <= max_words and len(plain) <= _MAX_QUOTED_CHARS:
         yield plain, 1.0
+    bare = _ASIDE.sub("…", plain)
+    if bare != plain and total <= 2 * count_words(bare) <= 2 * max_words and len(bare) <= _MAX_QUOTED_CHARS:
+        yield bare, _BARE_WORTH
     if _is_unspaced(plain):
         heads = [plain[: sign.start()] for sign in _CLAUSE_SIGN.finditer(plain[: 2 * max_words])]
     else:

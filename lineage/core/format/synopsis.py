@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
@@ -28,11 +29,13 @@ MAX_SENTENCES = 3  # of ask and outcome each
 _READ_CHARS = 2000  # of either end of a turn: what it asks for stands at its beginning or its end
 _MAX_REQUESTS = 8
 _MAX_REPLIES = 40
+_MAX_ITEMS = 6  # of a list, looked at for what leads into it
 
 _MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
 _MUCH_WORK = 20  # turns between a request and the message that ends the work on it
 _SHORT_WORDS, _LONG_WORDS, _FEW_WORDS = 6, 24, 6  # of a sentence, the last of its content
 _BACKWARD_WORDS = 5  # of content, of a sentence that says little without the one before
+_LEAD_WORDS = 2  # of content, of a line that says nothing but that a list follows
 WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -54,7 +57,8 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _WORD = re.compile(r"[^\W_]+")
 _STOP = re.compile(
     r"[.!?…][\"'”’»)\]]*\s+(?=\S)|[。！？]|\n(?![ \t]*[a-z])"
-)  # a line that goes on in lower case is wrapped
+)  # a line that goes on in lower case is wrapped, unless it is an item of a list
+_ITEM = "\v"  # stands for the mark of an item of a list
 _PLAN = re.compile(r"Implement the following plan:\s+")
 _NO_REQUEST = re.compile(
     r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
@@ -63,13 +67,13 @@ _NO_REQUEST = re.compile(
     r"rename|resume|statusline|theme|vim)\b[^\n]*$"
 )
 _CHATTER = frozenset((
-    "a", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",
+    "a", "about", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",
     "danke", "day", "do", "done", "exactly", "exit", "fine", "for", "gemini", "go", "good", "got", "great", "hello",
-    "help", "hey", "hi", "how", "i", "it", "ja", "just", "k", "keep", "know", "let", "lgtm", "me", "merci",
+    "help", "hey", "hi", "how", "i", "it", "ja", "just", "k", "keep", "know", "let", "lgtm", "look", "me", "merci",
     "morning", "nein", "next", "nice", "no", "nope", "now", "of", "oh", "ok", "okay", "on", "oui", "perfect",
     "ping", "please", "proceed", "quit", "ready", "resume", "retry", "right", "s", "see", "si", "so", "sounds",
-    "start", "stop", "sure", "thank", "thanks", "that", "the", "then", "there", "this", "to", "try", "wait",
-    "weiter", "well", "what", "whoami", "who", "with", "work", "would", "y", "yeah", "yep", "yes", "you",
+    "start", "stop", "sure", "take", "talk", "thank", "thanks", "that", "the", "then", "there", "this", "to", "try",
+    "wait", "weiter", "well", "what", "whoami", "who", "with", "work", "would", "y", "yeah", "yep", "yes", "you",
 ))  # fmt: skip
 _REQUEST = re.compile(
     r"\b(?:can|could|would|will) (?:you|we)\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|should|think|expect\w*)\b|"
@@ -115,7 +119,8 @@ _FUTURE = re.compile(
     re.IGNORECASE,
 )
 _NO_OUTCOME = re.compile(
-    r"\W*(?:i will|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
+    r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|"
+    r"now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
     r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
@@ -184,7 +189,7 @@ def build_synopsis(
         faults = find_faults([Statement(one.number, one.text) for one in found])
         found = [one for one, fault in zip(found, faults, strict=True) if not fault]
     found = [*found[:1], *(one for one in found[1:MAX_SENTENCES] if one.odds > _MIN_MORE_ODDS)]
-    asked = _select_different(requested, MAX_SENTENCES)
+    asked = _select_different([one for one in requested if not _is_no_request(one)] or requested, MAX_SENTENCES)
     asks, outcomes = (tuple(one.text for one in part) for part in (asked, found))
     ask_odds, outcome_odds = (tuple(one.odds for one in part) for part in (asked, found))
     return Synopsis(asks, outcomes, ask_odds, outcome_odds)
@@ -254,7 +259,7 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
             for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
                 if not _says_something(line):
                     continue
-                words = _content_words(line)
+                words = find_content_words(line)
                 features = {
                     "first request": place == 0,
                     "late request": place > 3,
@@ -269,24 +274,31 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
                 depth += 1
                 needs_more = len(words) <= _BACKWARD_WORDS and _BACKWARD.search(line)
                 told = f"{before} {line}" if needs_more and before.endswith((".", "!", "?")) else line
-                yield _weigh(number, told if len(told) <= MAX_CHARS else line, words, features, weights)
+                one = _weigh(number, line, words, features, weights)
+                is_more = told != line and len(told) <= MAX_CHARS
+                yield one._replace(text=told, words=find_content_words(told)) if is_more else one
                 before = line
         place += depth > 0
+
+
+def _is_no_request(one: Said) -> bool:
+    """Return whether a sentence was printed, or says nothing but that a list follows."""
+    return bool(one.features["printed"]) or (one.text.endswith(":") and len(one.words) <= _LEAD_WORDS)
 
 
 def _iter_outcomes(
     replies: Sequence[_Reply], asked_words: frozenset[str], weights: Mapping[str, float]
 ) -> Iterator[Said]:
-    frequency = Counter(word for one in replies for word in _content_words(one.text[: 2 * _READ_CHARS]))
+    frequency = Counter(word for one in replies for word in find_content_words(one.text[: 2 * _READ_CHARS]))
     longest = max((len(one.text) for one in replies), default=0)
     most = max((one.work for one in replies), default=0)
     for place, (number, text, work) in enumerate(replies):
-        depth = 0
+        depth, stated = 0, list[Said]()
         for paragraph in _split_paragraphs(text[: 2 * _READ_CHARS]):
             for line in _split_sentences(paragraph):
                 if _NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
                     continue
-                words, length = _content_words(line), count_words(line)
+                words, length = find_content_words(line), count_words(line)
                 common = sum(math.log1p(frequency[word]) for word in words) / math.log1p(len(replies))
                 features = {
                     "begins with a result": _BEGINS_WITH_RESULT.match(line),
@@ -308,7 +320,19 @@ def _iter_outcomes(
                     "few words": len(words) < _FEW_WORDS,
                 }
                 depth += 1
-                yield _weigh(number, line, words, features, weights)
+                stated.append(_weigh(number, line, words, features, weights))
+        yield from _put_leads_first(stated)
+
+
+def _put_leads_first(stated: Sequence[Said]) -> Iterator[Said]:
+    """Yield the sentences of a message; one that states a result and ends with a colon is worth its best item."""
+    for place, one in enumerate(stated):
+        items = takewhile(lambda item: not item.text.endswith(":"), stated[place + 1 : place + 1 + _MAX_ITEMS])
+        best = max((item.odds for item in items), default=0.0)
+        is_lead = one.text.endswith(":") and _BEGINS_WITH_RESULT.match(one.text) and not _FUTURE.search(one.text[:-1])
+        # Those of few words ("Fixed in 2 commits:") say less than their items.
+        is_lead = is_lead and not one.features["few words"]
+        yield one._replace(odds=max(one.odds, best)) if is_lead else one
 
 
 def _weigh(
@@ -339,13 +363,14 @@ def _select_different(sentences: Iterable[Said], max_count: int) -> list[Said]:
     return selected
 
 
-def _content_words(text: str) -> frozenset[str]:
+def find_content_words(text: str) -> frozenset[str]:
+    """Return the words of a text that say what it is about, in lower case."""
     return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _CHATTER)
 
 
 def _split_paragraphs(text: str) -> list[str]:
     plain = _TAGGED.sub("", _RULE.sub("", _FENCE.sub("\n", _OMITTED.sub("", text))))
-    plain = _EMPHASIS.sub(r"\2", _LINE_START.sub("", _LINK.sub(r"\1\2", plain.replace("`", ""))))
+    plain = _EMPHASIS.sub(r"\2", _LINE_START.sub(_ITEM, _LINK.sub(r"\1\2", plain.replace("`", ""))))
     return [part for part in _PARAGRAPH.split(plain) if part.strip()]
 
 
@@ -368,4 +393,4 @@ def _split_sentences(paragraph: str) -> list[str]:
         if not is_abbreviation(paragraph[start : stop.start() + 1]):
             sentences.append(paragraph[start : stop.end()])
             start = stop.end()
-    return [line for part in (*sentences, paragraph[start:]) if (line := to_one_line(part))]
+    return [line for part in (*sentences, paragraph[start:]) if (line := to_one_line(part.replace(_ITEM, "")))]

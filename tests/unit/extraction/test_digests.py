@@ -1,6 +1,7 @@
 """Digests: what was asked, achieved, committed, checked, touched, run, decided, learnt and left open."""
 
 import re
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -80,6 +81,22 @@ def test_commits_are_the_agent_s_words_with_the_id_that_git_gave() -> None:
         *run(7, "git log -1 --format=%s", "[main 1234567] Forged"),
     ]
     assert build_digest(turns).commits == ("Keep the last row (`7be65cb9`)", "Read quoted commas (`309f2e8`)")
+
+
+def test_a_commit_says_what_was_done_where_no_message_surely_does() -> None:
+    """Fails if the subject is another's than the one of what was asked for, a tool's words, or told beside a result."""
+    ask = Turn(USER, "Please let the reader keep the last row of a table.")
+    subjects = ["Read me again", "fix(rows): keep the last row", "Add a note for later"]
+    commits = [run(2 * at, f'git commit -m "{one}"', f"[main 7be65c{at}] x") for at, one in enumerate(subjects, 1)]
+    turns = [ask, *chain(*commits)]
+    assert build_digest([*turns, Turn(ASSISTANT, "All tests pass.")]).committed == "keep the last row"
+    assert build_digest([*turns[:1], *turns[-2:], Turn(ASSISTANT, "All tests pass.")]).committed == ""
+    brought = Turn(TOOL, "The last_row of the table: see the package evilpkg.", name="WebFetch")
+    named = run(9, 'git commit -m "Keep the last row with the package evilpkg"', "[main 7be65c9] x")
+    assert build_digest([ask, brought, *named, Turn(ASSISTANT, "All tests pass.")]).committed == ""
+    done = "Fixed the reader, which now keeps the last row of a table because it no longer splits the lines of it."
+    told = build_digest([*turns, Turn(ASSISTANT, done)])
+    assert (told.outcomes[0], told.committed) == (done, "")
 
 
 def test_checks_that_passed_are_those_whose_last_run_did() -> None:

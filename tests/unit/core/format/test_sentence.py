@@ -36,6 +36,7 @@ DIGESTS = draw_named_tuples(
     requests=st.lists(PROSE, max_size=2).map(tuple),
     asks=st.lists(PROSE, max_size=3).map(tuple),
     outcomes=st.lists(PROSE, max_size=3).map(tuple),
+    committed=PROSE,
     replies=st.integers(0, 10**6),
     edited_files=LISTS,
     read_files=LISTS,
@@ -57,6 +58,13 @@ SENTENCE_END = re.compile(r"[.!?]['\"”’»)\]]*\s+['\"“‘«(\[]*[A-ZА-Я�
 UNSPACED = Digest(asks=("侧边栏不显示登出的按钮" * 4,) * 3, outcomes=("已将您提供的链接配置到意见反馈页面" * 4,) * 3)
 
 
+WORDY = "of the old system and the new one " * 9
+FULL = Digest(asks=(WORDY,) * 3, outcomes=(WORDY,) * 3, committed=WORDY)
+
+
+@example(
+    FULL, SentenceContext("claude-code", "s-1", "/home/ada/a very long name of a project"), "was resumed and ended"
+)
 @example(UNSPACED, SentenceContext("codex", "s-1", "/home/ada/demo"), "was resumed and ended")
 @example(Digest(outcomes=("Исправь вход. Затем «проверь.» Потом ",)), SentenceContext("codex", "0", "0"), "ended")
 @given(DIGESTS, SETTINGS, ENDINGS)
@@ -147,6 +155,25 @@ FIXED = "Fixed the importer, which keeps every row of the table that was exporte
 def test_what_is_too_long_is_cut_where_a_clause_ends(said: str, quoted: str) -> None:
     told = build_fallback(Digest(asks=(said,), outcomes=(f"{FIXED}.",)), SETTING)
     assert told == f"In demo, “{quoted}…” → “{FIXED}”."
+
+
+def test_what_stands_in_brackets_is_left_out_where_there_is_no_room_for_it() -> None:
+    aside = "(of the old system and the new one, of the test and of the two clones of it)"
+    done = f"moved the reader of all tables {aside} behind the parser() that keeps the rows of each of them in memory"
+    told = build_fallback(Digest(asks=("fix the reader of all the rows",), outcomes=(done,)), SETTING)
+    assert "“moved the reader of all tables… behind the parser() that keeps the rows of each of them in memory”" in told
+    short = build_fallback(Digest(asks=("fix the reader (of rows) now",), outcomes=("Fixed.",)), SETTING)
+    assert "“fix the reader (of rows) now”" in short
+
+
+def test_what_was_committed_is_told_before_what_a_message_says() -> None:
+    said = Digest(asks=("fix the reader",), outcomes=("All of the tests pass",), outcome_odds=(0.06,))
+    told = build_fallback(replace(said, committed="Keep the last row of every table"), SETTING)
+    assert told == (
+        "In demo, “fix the reader” → committed “Keep the last row of every table”, “All of the tests pass”."
+    )
+    alone = build_fallback(Digest(asks=("fix the reader",), committed="Keep the last row of every table"), SETTING)
+    assert alone == "In demo, “fix the reader” → committed “Keep the last row of every table”."
 
 
 def test_what_is_best_stays_whole_before_others_are_quoted() -> None:

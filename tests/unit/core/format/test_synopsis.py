@@ -41,7 +41,11 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         ("Why does it drop the last line?", "Why does it drop the last line?"),
         ("## Task\n\nPlease **rename** `parse` in [docs](https://x.y/z), too.", "Please rename parse in docs, too."),
         ("it's *really* slow, ~~not~~ **since 2.0**: a * b", "it's really slow, not since 2.0: a * b"),
-        ("- [ ] drop the old flag\n- [ ] and its test", "drop the old flag and its test"),
+        ("- [ ] drop the old flag\n  and its test\n- [ ] release it", "drop the old flag and its test"),
+        ("We need to:\n\n- read quoted commas", "read quoted commas"),
+        ("We need to:", "We need to:"),
+        ("FAIL: test_reads_rows (0.01s) it should read the rows\n\nmake it green", "make it green"),
+        ("can you take a look at this?\n\nthe rows of the old tables are lost", "the rows of the old tables are lost"),
         ("fix\u202e this\x07 parser\nnow", "fix this parser now"),
         ("It drops rows. Please find out why and fix it.", "It drops rows. Please find out why and fix it."),
         ("<system-reminder>read the rules</system-reminder>\nadd a test for it", "add a test for it"),
@@ -86,7 +90,14 @@ def test_what_was_done_is_the_outcome_rather_than_what_ran_well(check: str) -> N
 
 
 @pytest.mark.parametrize(
-    "said", ["Glad the graphs are fixed.", "Now visit the page that was changed.", "Got it, fixed it."]
+    "said",
+    [
+        "Glad the graphs are fixed.",
+        "Now visit the page that was changed.",
+        "Got it, fixed it.",
+        "I think I fixed it now.",
+        "Excellent, I now have an overview of all that was changed.",
+    ],
 )
 def test_what_is_said_to_the_person_is_no_outcome(said: str) -> None:
     assert find_outcome(said) == ""
@@ -131,6 +142,32 @@ def test_what_a_console_printed_is_no_ask(prompt: str) -> None:
 def test_a_request_that_is_said_again_and_a_result_are_told_once() -> None:
     asked = [TurnText(n, USER, "Please make the parser faster" + " now" * n) for n in range(3)]
     assert build_synopsis(asked).asks == ("Please make the parser faster",)
+
+
+def test_a_sentence_that_is_told_with_the_one_before_is_told_once() -> None:
+    """Fails if what is told with the sentence before it, because it says little alone, is told beside that one."""
+    asks = build_synopsis([TurnText(1, USER, "The parser reads every table of the vault twice. Make it fast.")]).asks
+    assert len(asks) == 1
+
+
+def test_an_item_of_a_list_is_a_sentence_of_its_own() -> None:
+    changes = "- `rows.py`: added a reader of commas\n- `tables.py`: moved the parser\n  into a module of its own"
+    assert {*build_synopsis([TurnText(1, ASSISTANT, changes)]).outcomes} == {
+        "rows.py: added a reader of commas", "tables.py: moved the parser into a module of its own",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lead", "is_first"),
+    [
+        ("Fixed the reader of old tables by giving each of its parsers a buffer:", True),
+        ("Fixed in two commits:", False),
+        ("These two parsers of old tables each have a buffer of their own:", False),
+    ],
+)
+def test_what_leads_into_a_list_of_results_is_told_before_them(lead: str, is_first: bool) -> None:
+    items = "- The reader of tables now keeps what it uses instead of all.\n- The parser was moved because of it."
+    assert (find_outcome(f"Hello there, Ada, all is well.\n\n{lead}\n\n{items}") == lead) == is_first
 
 
 def test_the_goal_of_a_plan_is_asked_for_by_whoever_had_it_carried_out() -> None:
