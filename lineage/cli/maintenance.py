@@ -10,7 +10,15 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.completion import complete_session
-from lineage.cli.output import format_counts, format_when, print_json, print_result, print_text, show_progress
+from lineage.cli.output import (
+    format_counts,
+    format_when,
+    is_terminal,
+    print_json,
+    print_result,
+    print_text,
+    show_progress,
+)
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, InvalidInput
@@ -20,7 +28,7 @@ from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.partial_reindex import reindex_recent
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import ReindexReport, reindex, sync_rows
-from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
+from lineage.pipeline.maintenance.remove import RemovalReceipt, remove, resolve_removal
 from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_scope
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
@@ -31,6 +39,7 @@ from lineage.workspace.publish import PublishResult, publish_all
 from lineage.workspace.workspace import Workspace
 
 _MAX_NAMED = 8
+_MAX_SHARING = 3  # at a terminal: their names say little
 
 
 @options.command("verify")
@@ -314,7 +323,7 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
     """
     hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
     yes = yes or dry_run
-    question = "" if yes else run_in_workspace(root, partial(_ask_about_removal, session=session))
+    question = "" if yes else run_in_workspace(root, partial(_ask_about_removal, session=session, again=again))
     options.confirm(question, yes=yes, what="a removal", hint=hint)
     receipt = run_in_workspace(
         root,
@@ -325,8 +334,9 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
     return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
 
 
-def _ask_about_removal(ws: Workspace, session: str) -> str:
-    """Return the question, with the session that is meant. Raise NotFoundError if several may be."""
+def _ask_about_removal(ws: Workspace, session: str, *, again: bool) -> str:
+    """Return the question, with the session that is meant. Raise NotFoundError if there is nothing to remove."""
+    resolve_removal(ws, session, again=again)
     rows = ws.index.list_sessions(None, reference=session, limit=MAX_CANDIDATES)
     if not match_reference(rows, session):  # one whose removal was cut off is in no row
         return f"Remove session {session} for good?"
@@ -354,8 +364,11 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     if receipt.elsewhere:
         files = pluralize(len(receipt.elsewhere), "file")
         print_text(f"  {files} of other sessions share lines with it, code or output for example. They stay:")
-    for path in receipt.elsewhere:
+    shown = receipt.elsewhere[:_MAX_SHARING] if is_terminal() else receipt.elsewhere
+    for path in shown:
         print_text(f"    {path}")
+    if left := len(receipt.elsewhere) - len(shown):
+        print_text(f"    and {left} more" + (": --json lists them" if receipt.dry_run else ""))
     if receipt.naming_project:
         named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
         stay = "that stays" if len(receipt.naming_project) == 1 else "that stay"

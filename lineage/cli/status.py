@@ -24,6 +24,7 @@ from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, IndexUnavailable, InvalidInput, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.ingest.uncaptured import list_open_sessions
+from lineage.pipeline.memory.books import list_books
 from lineage.pipeline.search.embeddings import describe_coverage
 from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status
@@ -95,6 +96,7 @@ def _show(root: Path, *, as_json: bool) -> int:
                 "open": list_open_sessions(ws, detect_machine())[0],
                 "model": read_usage(ws),
                 "embedding": describe_coverage(ws),
+                "waiting_entries": sum(len(book.waiting) for book in list_books(ws)),
             },
         )
     except (IndexUnavailable, StoreUnavailable) as error:  # the status is most wanted when something is down
@@ -139,6 +141,9 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
     print_text(f"captured   {_format_counters(state['counters'])}")
     if state["not_learned"]:
         print_text(f"not learned  {_format_numbers(state['not_learned'])}")
+    if state["waiting_entries"]:
+        noun = "entry" if state["waiting_entries"] == 1 else "entries"
+        print_text(f"waiting    {state['waiting_entries']} {noun} for you: `lineage memory review`")
     _print_recall(state)
     if state["tombstones"]:
         print_text(f"removed    {pluralize(state['tombstones'], 'session')}")

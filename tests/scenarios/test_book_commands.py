@@ -56,6 +56,27 @@ def test_the_printed_command_takes_back_that_an_edited_entry_was_forgotten(vault
     assert vault("remember", "--kind", "preference", TABS).code == 0
 
 
+def test_restore_takes_those_that_are_forgotten_and_names_the_others(vault: LineageCommand, tabs: str) -> None:
+    """Whoever took one of an entry's ids back can still give the whole line that `forget` printed."""
+    assert vault("memory", "edit", tabs, "Prefers tabs over spaces everywhere.").code == 0
+    (line,) = re.findall(r"`lineage memory restore ([0-9a-f ]+)`", vault("memory", "forget", tabs).out)
+    first, *others = line.split()
+    assert others and vault("memory", "restore", first).code == 0
+    again = vault("memory", "restore", first, *others)
+    assert (again.code, f"left: {first!r} is not forgotten\n" in again.out) == (0, True), again.err
+    assert all(f"{one} may be learned again" in again.out for one in others)
+    assert vault("remember", "--kind", "preference", TABS).code == 0
+    none = vault("memory", "restore", first, *others)
+    assert (none.code, all(f"{one!r} is not forgotten" in none.err for one in (first, *others))) == (1, True)
+
+
+def test_status_says_that_an_entry_waits(vault: LineageCommand, waiting: str) -> None:
+    assert waiting and "waiting    1 entry for you: `lineage memory review`" in vault("status").out
+    assert vault("status", "--json").json["waiting_entries"] == 1
+    assert vault("memory", "forget", waiting).code == 0
+    assert "waiting    " not in vault("status").out
+
+
 @pytest.fixture
 def waiting(vault: LineageCommand) -> str:
     """The id of a note that an agent proposed."""

@@ -4,7 +4,7 @@ Whatever space is left: what only reads answers as ever; what writes succeeds or
 same command finishes once there is space; `remove` removes with none, and its receipt says what is so.
 
 Fails without `frees_space` or `delete_database` in `run_in_workspace`, without DiskFull in `translate_errors`, without
-`_find_job` in `_resolve_token` and `_build_job`, without `in_place` in `recover`, and without TELEMETRY_FILE in
+`_find_job` in `resolve_removal` and `_build_job`, without `in_place` in `recover`, and without TELEMETRY_FILE in
 `_copy_databases`.
 """
 

@@ -21,6 +21,7 @@ from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove
 from lineage.pipeline.maintenance.verify import verify
 from lineage.store.temporaries import TEMP_PREFIX
+from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.lookup import show_file
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import SAMPLE, LineageCommand
@@ -35,6 +36,7 @@ from tests.support.dead_processes import (
     run_until_crash,
 )
 from tests.support.faults import CrashPoint
+from tests.support.terminals import run_on_terminal
 from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace, search_sessions
 
 TALK: list[dict[str, Any]] = [
@@ -274,6 +276,40 @@ def test_a_copy_in_any_text_file_and_the_project_where_it_stays_are_named(
     assert receipt["elsewhere"] == ["Board.canvas", "notes"]
     assert receipt["naming_project"] == ["plan.txt", "quokka/idea.txt"]
     assert "its project is named in 2 files that stay: plan.txt, quokka/idea.txt" in shown
+
+
+def test_only_the_books_of_its_own_project_are_named(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another project may have the plain name for its folder, and this one the name with a hash."""
+    with open_test_workspace(root) as ws:
+        other = resolve_project_folder(ws, "/somewhere/else/shop", claim=True)
+        end_session(ws, "s-9", project="/srv/shop", transcript=make_turns("Where do we sell?", "In the shop."))
+        own = resolve_project_folder(ws, "/srv/shop", claim=True)
+    assert (other, own != other) == ("shop", True)
+    for name in ("shop", own):
+        (root / f"books/project/{name}").mkdir(parents=True, exist_ok=True)
+        (root / f"books/project/{name}/words.txt").write_text("By hand.\n")
+    named = LineageCommand(root, capsys)("remove", "s-9", "--dry-run", "--json").json["naming_project"]
+    assert f"books/project/{own}/words.txt" in named
+    assert [path for path in named if path.startswith("books/project/shop/")] == []
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_three_names_of_files_that_share_lines(root: Path) -> None:
+    for number in range(5):
+        (root / f"copy-{number}.txt").write_text(TALK[0]["text"])
+    seen = run_on_terminal(root, "remove", "s-1", "--dry-run")
+    assert "5 files of other sessions share lines" in seen.text
+    assert [line.strip() for line in seen.lines if "copy-" in line] == [f"copy-{number}.txt" for number in range(3)]
+    assert "and 2 more: --json lists them" in seen.text
+
+
+@pytest.mark.slow
+def test_nobody_is_asked_about_a_session_that_is_not_there(root: Path) -> None:
+    unknown = run_on_terminal(root, "remove", "9999aaaa")
+    assert (unknown.code, "for good?" in unknown.text) == (1, False), unknown.text
+    removed(root)
+    gone = run_on_terminal(root, "remove", "s-1")
+    assert (gone.code, "for good?" in gone.text, "was removed already" in gone.text) == (1, False, True), gone.text
 
 
 def test_a_removal_is_not_done_unasked(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from lineage.cli.book.entries import print_change
 from lineage.cli.output import print_result, print_text
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.merge_statements import list_ids_to_forget
-from lineage.pipeline.memory.restore import restore_entry
+from lineage.pipeline.memory.restore import restore_entries
 
 
 @options.command("forget", writes=True)
@@ -38,7 +38,8 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
 def restore(root: Path, entry_ids: Sequence[str], as_json: bool) -> int:
     """Let a forgotten entry be learned again: delete the line that prevents it.
 
-    Its words are gone; it is learned again from its session, or you remember it again.
+    Its words are gone; it is learned again from its session, or you remember it again. Of several ids, those that are
+    not forgotten are named and left.
 
     \b
     Example:
@@ -46,13 +47,16 @@ def restore(root: Path, entry_ids: Sequence[str], as_json: bool) -> int:
       lineage memory restore 6043d46f d18eda21
     """
     caller = detect_caller()
-    found = run_in_workspace(root, lambda ws: [restore_entry(ws, one, caller) for one in entry_ids], writes=True)
+    found, left = run_in_workspace(root, lambda ws: restore_entries(ws, entry_ids, caller), writes=True)
     restored = [{"id": name, "paths": [ref.path for ref in refs]} for name, refs in found]
 
     def print_lines() -> None:
         for name, refs in found:
             print_text(f"{name} may be learned again: its line is deleted from {', '.join(ref.path for ref in refs)}")
+        for problem in left:
+            print_text(f"left: {problem}")
         print_text("  its text is not back: `lineage memory relearn` learns it again from its session;")
         print_text("  what you typed, type again: `lineage remember TEXT`")
 
-    return print_result(restored[0] if len(restored) == 1 else {"restored": restored}, print_lines, as_json=as_json)
+    value = restored[0] if len(entry_ids) == 1 else {"restored": restored, "left": left}
+    return print_result(value, print_lines, as_json=as_json)

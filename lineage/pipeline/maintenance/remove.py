@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import parse_book_path
+from lineage.core.base.book_paths import BOOKS, parse_book_path
+from lineage.core.base.file_names import escape_name
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import DEFAULT_AGENT, TOKEN, derive_session_token
 from lineage.core.base.note_paths import FOLDERS, replace_block
@@ -25,8 +26,8 @@ from lineage.core.transfer.archive_paths import ARCHIVE
 from lineage.documents.bundle_zip import find_bundles_with_session
 from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.hook_payload import parse_hook_payload
-from lineage.harness.registry import HARNESSES
 from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.maintenance.residual_copies import list_residual_copies
 from lineage.pipeline.memory.session_entries import (
     SessionEntries,
     find_session_entries,
@@ -35,7 +36,7 @@ from lineage.pipeline.memory.session_entries import (
     serialize_without_session,
 )
 from lineage.store import MissingError, Store, map_concurrently, read_or_none
-from lineage.workspace.book_folders import find_unused_claim, list_unused_claims
+from lineage.workspace.book_folders import BookFolders, find_unused_claim, list_unused_claims
 from lineage.workspace.lookup import load_readable_document, resolve_session
 from lineage.workspace.publish import list_published_agents, publish_all
 from lineage.workspace.removed_sessions import scrub_databases, unlink_session
@@ -84,7 +85,7 @@ class RemovalReceipt:
 class _RemovalTarget:
     """The session to remove, as its files show it.
 
-    `probes` are lines that identify its text, `projects` the path and the repository of its project.
+    `probes` identify its text, `projects` are the path and repository of its project, `book_folders` have its books.
     """
 
     token: str
@@ -95,6 +96,7 @@ class _RemovalTarget:
     turns: list[str]
     probes: frozenset[str]
     projects: tuple[str, ...]
+    book_folders: frozenset[str]
     came_from: list[str]
     session_entries: SessionEntries
 
@@ -104,7 +106,7 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
 
     Raises NotFoundError for an unknown or ambiguous reference, and for a removed session without `again`.
     """
-    token = _resolve_token(ws, reference, again=again)
+    token = resolve_removal(ws, reference, again=again)
     reason = to_one_line(ws.build_sanitizer().sanitize(reason))
     targets, jobs, spooled, rows = list[_RemovalTarget](), list[Job](), list[str](), 0
     for name in (due := [token]):
@@ -203,8 +205,8 @@ def _find_unused_claims(ws: Workspace, token: str, paths: Iterable[str]) -> set[
     return set(filter(None, (find_unused_claim(ws, *project, token) for project in projects)))
 
 
-def _resolve_token(ws: Workspace, reference: str, *, again: bool) -> str:
-    """Return the token of an indexed session, of one in spool, claims or books only, or of a removed one."""
+def resolve_removal(ws: Workspace, reference: str, *, again: bool) -> str:
+    """Return the token of a session: indexed, in spool, claims or books only, or removed. Raise as `remove`."""
     tokens = [reference] if TOKEN.fullmatch(reference) else []
     agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
     tokens += [derive_session_token(agent, reference) for agent in agents]
@@ -254,6 +256,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
     first = documents[0] if documents else None
     came_from = next((list(d.imported_from) for d in documents if isinstance(d, Manifest)), [])
     kept_ids = _list_original_turns(ws, came_from)
+    names = map(BookFolders(ws).resolve, (d.project for d in documents), (d.repository for d in documents))
     return _RemovalTarget(
         token=token,
         agent_id=first.agent_id if first else _find_agent(ws, token),
@@ -263,6 +266,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
         turns=[turn for turn in dict.fromkeys(turn.id for turn in turns) if turn not in kept_ids],
         probes=frozenset(sorted({line for line in lines if len(line) >= _MIN_PROBE_CHARS})[:_MAX_PROBES]),
         projects=tuple({name for d in documents for name in (d.project, d.repository) if name and has_project(name)}),
+        book_folders=frozenset(escape_name(name) for name in names if name),
         came_from=came_from,
         session_entries=find_session_entries(ws, token),
     )
@@ -335,7 +339,7 @@ def _build_receipt(
         checked_files=len(traces),
         elsewhere=[key for key, trace in traces.items() if trace.holds_text],
         naming_project=[key for key, trace in traces.items() if trace.names_project],
-        out_of_reach=_list_residual_copies(ws, target, has_sub_agents=bool(others)),
+        out_of_reach=list_residual_copies(ws, target.harness, target.session_id, has_sub_agents=bool(others)),
         sub_agents=[one.session_id or one.token for one in others],
     )
 
@@ -352,6 +356,8 @@ def _find_traces(ws: Workspace, targets: Sequence[_RemovalTarget], probes: Seque
     holds_text = any(key in target.session_entries.damaged_paths for target in targets)
     names = [name for target in targets for name in target.projects]
     names_project = any(name.rpartition("/")[2] in key.split("/") for name in names)
+    if key.startswith(f"{BOOKS}project/"):  # another project of the name has another folder
+        names_project = any(key.split("/")[2] in target.book_folders for target in targets)
     with contextlib.suppress(MissingError, WorkspaceError, FormatError):  # an unreadable file cannot be compared
         data = _read_text(ws.documents.store, key)
         if data is None:
@@ -380,19 +386,3 @@ def _read_text(store: Store, key: str) -> bytes | None:
             if len(data) >= _MAX_TEXT_BYTES:
                 break
     return bytes(data)
-
-
-def _list_residual_copies(ws: Workspace, target: _RemovalTarget, *, has_sub_agents: bool) -> list[str]:
-    """Return the places outside of lineage that hold the session's text."""
-    spec = HARNESSES.get(target.harness or "")
-    where = f": {spec.transcript.format(session=target.session_id)}" if spec and spec.transcript else ""
-    where += f" and {target.session_id}/subagents/" * (bool(where) and has_sub_agents)
-    copies = [
-        f"the transcript that {target.harness or 'the harness'} keeps itself{where}",
-        *ws.documents.store.residual_copies(),
-        *ws.index.residual_copies(),
-        "exports and bundles of it that were written outside of the workspace",
-    ]
-    # the embedding service of today's configuration; an earlier one is not known any more
-    host = ws.embedding.embedder.host if ws.embedding else ""
-    return [*copies, f"what {host} kept of the redacted passages that it embedded"] if host else copies

@@ -1,5 +1,7 @@
 """A forgotten entry may come back: `lineage memory restore`."""
 
+from collections.abc import Sequence
+
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books.book import Book, with_parts
 from lineage.errors import NotFoundError
@@ -7,6 +9,24 @@ from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import refuse_agents
 from lineage.workspace.workspace import Workspace
+
+
+def restore_entries(
+    ws: Workspace, prefixes: Sequence[str], caller: Caller | None = None
+) -> tuple[list[tuple[str, list[BookRef]]], list[str]]:
+    """Restore those that are forgotten. Return each id with its books, and why the others were left.
+
+    Raises NotFoundError if none is forgotten, and as `restore_entry`.
+    """
+    restored, problems = list[tuple[str, list[BookRef]]](), list[NotFoundError]()
+    for prefix in dict.fromkeys(prefixes):
+        try:
+            restored.append(restore_entry(ws, prefix, caller))
+        except NotFoundError as problem:
+            problems.append(problem)
+    if problems and not restored:
+        raise NotFoundError("; ".join(one.message for one in problems), hint=problems[0].hint)
+    return restored, [one.message for one in problems]
 
 
 def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> tuple[str, list[BookRef]]:
