@@ -88,7 +88,8 @@ def resume(root: Path, session: str, project: Path | None, runs: bool, as_json: 
         print_json({**values, "folder": target.folder, "command": list(plan.call.argv)})
         return 0
     line = shlex.join(plan.call.argv)
-    print_text(f"cd {shlex.quote(plan.target.folder)} && {line}" if plan.target.folder else line)
+    line = f"cd {shlex.quote(plan.target.folder)} && {line}" if plan.target.folder else line
+    print_text(line, folds=False)
     return 0
 
 

@@ -136,9 +136,13 @@ def package(folder: Path, namespace: str, as_json: bool) -> int:
     for name in written:
         print_text(f"written: {folder / name}")
     print_text("publish the folder as a repository; from there, or from the folder itself:")
-    print_text(f"    Claude Code   claude plugin marketplace add {folder}; claude plugin install lineage@lineage")
-    print_text(f"    Codex         codex plugin marketplace add {folder}; codex plugin add lineage@lineage")
-    print_text(f"    Gemini CLI    gemini extensions install {folder / 'gemini'}")
+    print_text(
+        f"    Claude Code   claude plugin marketplace add {folder}; claude plugin install lineage@lineage", folds=False
+    )
+    print_text(
+        f"    Codex         codex plugin marketplace add {folder}; codex plugin add lineage@lineage", folds=False
+    )
+    print_text(f"    Gemini CLI    gemini extensions install {folder / 'gemini'}", folds=False)
     print_text("    MCP registry  mcp-publisher publish, in the folder, once the package is on PyPI")
     return 0
 

@@ -72,7 +72,7 @@ def _print_result(result: InitResult) -> None:
         print_text(
             "  .gitignore is yours: put `.lineage/` into it before you commit, it holds what nobody has redacted yet"
         )
-    print_text(f"Next: lineage -w {format_location(result.workspace)} import all")
+    print_text(f"Next: lineage -w {format_location(result.workspace)} import all", folds=False)
 
 
 def _print_list(title: str, paths: Sequence[str]) -> None:

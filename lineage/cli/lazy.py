@@ -13,7 +13,12 @@ _MAX_SHORT_HELP = 70
 
 
 class HelpfulGroup(click.Group):
-    """A group that proposes the nearest names for one that it doesn't know."""
+    """A group that proposes the nearest names for one that it doesn't know.
+
+    `meanings` has the commands, in whole, that are meant by words which are no listed name.
+    """
+
+    meanings: Mapping[str, Sequence[str]] = {}
 
     def list_names(self, ctx: click.Context) -> list[str]:
         """Return every name that works."""
@@ -25,12 +30,17 @@ class HelpfulGroup(click.Group):
         """Return the command that the arguments name. Raises UsageError that proposes the nearest names."""
         name = args[0] if args else ""
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = get_close_matches(name, self.list_names(ctx), n=2, cutoff=0.6)
-            meant = " or ".join(f"`{ctx.command_path} {one}`" for one in near)
+            known = dict.fromkeys([*self.list_names(ctx), *self.meanings])
+            near = [name] if name in known else get_close_matches(name, known, n=2, cutoff=0.6)
+            lines = dict.fromkeys(line for one in near for line in self._explain_name(ctx, one))
+            meant = " or ".join(f"`{line}`" for line in lines)
             raise click.UsageError(f"no command {name[:40]!r}" + (f"; did you mean {meant}?" if near else ""), ctx)
         found = super().resolve_command(ctx, args)
         ctx.find_root().ensure_object(dict)[COMMAND_KEY] = f"{ctx.command_path} {found[0]}"
         return found
+
+    def _explain_name(self, ctx: click.Context, name: str) -> Sequence[str]:
+        return self.meanings.get(name, (f"{ctx.command_path} {name}",))
 
 
 class LazyGroup(HelpfulGroup):
@@ -38,7 +48,8 @@ class LazyGroup(HelpfulGroup):
 
     `modules` maps a command's name to its `module:attribute` in `lineage.cli`; the attribute defaults to `command`.
     `short_helps` has the first sentence of each help text, so that the list of commands imports none of them.
-    `sections` orders the list of commands under titles. `aliases` are names that work and are not listed.
+    `sections` orders the list of commands under titles. `aliases` are names that work and are not listed. `meanings`
+    has what is listed for each of these, and for words that don't work.
     """
 
     def __init__(
@@ -48,6 +59,7 @@ class LazyGroup(HelpfulGroup):
         short_helps: Mapping[str, str] | None = None,
         sections: Mapping[str, Sequence[str]] | None = None,
         aliases: Mapping[str, str] | None = None,
+        meanings: Mapping[str, Sequence[str]] | None = None,
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
@@ -55,6 +67,7 @@ class LazyGroup(HelpfulGroup):
         self._short_helps = short_helps or {}
         self._sections = sections or {"Commands": list(modules)}
         self._aliases = aliases or {}
+        self.meanings = meanings or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names that are listed, in the order of `modules`."""

@@ -84,6 +84,15 @@ ALIASES = {
     **{name: f"maintenance:{name}_command" for name in ("recover", "render", "resanitize", "upgrade")},
 }  # fmt: skip
 """Names of before the groups, which work as ever and are not listed."""
+MEANINGS = {
+    **{name: (f"lineage admin {name}",) for name in ALIASES},
+    "sessions": ("lineage list",), "book": ("lineage memory",), "doctor": ("lineage status",),
+    "store": ("lineage admin store-check",), "migrate-store": ("lineage admin move",),
+    **{name: (f"lineage memory {name}",) for name in ("forget", "edit", "why", "review", "restore")},
+    "correct": ("lineage memory edit",), "delete": ("lineage remove",), "rm": ("lineage remove",),
+    "check": ("lineage status",), "undo": ("lineage setup --undo", "lineage help undo"),
+}  # fmt: skip
+"""The listed commands that are meant by names of before, and by words that people try."""
 
 
 @click.group(
@@ -92,6 +101,7 @@ ALIASES = {
     short_helps=COMMANDS,
     sections={title: list(section) for title, section in SECTIONS.items()},
     aliases=ALIASES,
+    meanings=MEANINGS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

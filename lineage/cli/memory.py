@@ -11,6 +11,10 @@ _MODULES = {
     "relearn": "book.entries:relearn", "migrate": "book.entries:migrate",
 }  # fmt: skip
 _OLD_NAMES = {"confirm": "book.entries:confirm", "demote": "book.entries:demote"}
+_MEANINGS = {
+    "confirm": ("lineage memory review",), "demote": ("lineage memory move",), "correct": ("lineage memory edit",),
+    **dict.fromkeys(("delete", "remove", "rm"), ("lineage memory forget",)), "undo": ("lineage memory restore",),
+}  # fmt: skip
 COMMANDS = {
     "list": "List the books and how many entries each has.",
     "show": "Print the entries of a book.",
@@ -28,7 +32,7 @@ COMMANDS = {
 }
 
 
-@click.group("memory", cls=LazyGroup, modules=_MODULES, short_helps=COMMANDS, aliases=_OLD_NAMES)
+@click.group("memory", cls=LazyGroup, modules=_MODULES, short_helps=COMMANDS, aliases=_OLD_NAMES, meanings=_MEANINGS)
 def command() -> None:
     """List, change, review and forget what is remembered: notes of entries, one per scope and kind.
 
@@ -45,6 +49,6 @@ def command() -> None:
     """
 
 
-@click.group("book", cls=LazyGroup, modules=_MODULES, short_helps=COMMANDS, aliases=_OLD_NAMES)
+@click.group("book", cls=LazyGroup, modules=_MODULES, short_helps=COMMANDS, aliases=_OLD_NAMES, meanings=_MEANINGS)
 def book() -> None:
     """The name of `lineage memory` before; it works as ever."""

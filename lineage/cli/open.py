@@ -63,7 +63,7 @@ def command(
     if as_json:
         print_json({"path": str(file.path), "line": file.line, "with": where, "uri": uri})
     elif prints:
-        print_text(uri or str(file.path))
+        print_text(uri or str(file.path), folds=False)
     else:
         print_text(f"opened in {where}: {file.path}")
     return 0

@@ -24,6 +24,8 @@ _CONTROL_CHARACTERS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 _MAX_LINE = 600
 _LABEL = re.compile(r" *\S+(?: \S+)?  +(?=\S)")
 """A label in a column of its own, before its value."""
+_COMMAND = re.compile(r"`lineage [^`]*`|(?<=→ )lineage .*$")
+_JOINT = "\0"
 
 
 def strip_controls(text: str) -> str:
@@ -53,6 +55,8 @@ def _load_time_format() -> Callable[[str], str]:
 def fold(text: str, width: int) -> str:
     """Return the text with lines of at most `width` cells where words allow; a folded line goes on below its value.
 
+    A command of lineage that is to be copied is one word.
+
     >>> print(fold("workspace  /srv/memory of the whole team", 30))
     workspace  /srv/memory of the
                whole team
@@ -66,7 +70,7 @@ def _fold_line(line: str, width: int) -> str:
         return line
     label = _LABEL.match(line)
     hang = label.end() if label and label.end() * 2 <= width else len(line) - len(line.lstrip(" ")) + 2
-    first, *words = line[hang:].split(" ")
+    first, *words = _split_words(line[hang:])
     lines, current = list[str](), line[:hang] + first
     for word in words:
         if current.strip() and measure(f"{current} {word}") > width:
@@ -75,6 +79,11 @@ def _fold_line(line: str, width: int) -> str:
         else:
             current = f"{current} {word}"
     return "\n".join([*lines, current])
+
+
+def _split_words(text: str) -> list[str]:
+    joined = _COMMAND.sub(lambda found: found[0].replace(" ", _JOINT), text)
+    return [word.replace(_JOINT, " ") for word in joined.split(" ")]
 
 
 def _load_cell_measure(line: str) -> Callable[[str], int]:

@@ -1,5 +1,6 @@
 """`lineage search`."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.core.search.query import parse_query
+from lineage.errors import InvalidInput
 from lineage.index import Hit
 from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
@@ -23,12 +25,28 @@ from lineage.workspace.workspace import Workspace
 _MAX_LIMIT = 1000
 
 
+def _refuse_filter(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Say how a filter is written that somebody gives as an option."""
+    if value is not None:
+        word = shlex.quote(f"{param.name}:{value}")
+        raise InvalidInput(
+            f"search takes no --{param.name}: it is a word of the query", hint=f"`lineage search {word} WORDS`"
+        )
+
+
+def _filters_as_options(function: options.Function) -> options.Function:
+    for name in ("project", "since", "until", "kind"):
+        function = click.option(f"--{name}", hidden=True, expose_value=False, callback=_refuse_filter)(function)
+    return function
+
+
 @options.command("search")
 @click.argument("query", nargs=-1, required=True)
 @options.agent
 @options.path
 @click.option("--limit", type=click.IntRange(1, _MAX_LIMIT), default=10, show_default=True, help="How many at most.")
 @options.no_pager
+@_filters_as_options
 @click.option("--passages", is_flag=True, help="Every passage that matches, not each session's best.")
 @click.option(
     "--mode",

@@ -175,20 +175,22 @@ def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> N
     print_text("Next:")
     if not is_connected:
         connect = "lineage setup" if own else "lineage hooks install"
-        print_text(f"  {connect}             connect your agents: none is yet, and no session is saved by itself")
+        print_text(
+            f"  {connect}             connect your agents: none is yet, and no session is saved by itself", folds=False
+        )
     if result.project and result.tokens:
         starts = "start an agent" if is_connected else "what an agent would start with"
         gets = f"it gets {result.tokens} tokens of memory. Read them" if is_connected else f"{result.tokens} tokens"
         print_text(f"  {starts} in {result.project}: {gets}:")
-        print_text(f"  lineage {own}context --project {_quote(result.project)}")
+        print_text(f"  lineage {own}context --project {_quote(result.project)}", folds=False)
     elif is_connected:
         print_text("  start an agent as usual: its session is saved when it ends, and the next one builds on it")
-    print_text(f'  lineage {own}search "WORDS"    find what was said, done and remembered')
-    print_text(f"  lineage {own}serve             read all of it in a browser")
+    print_text(f'  lineage {own}search "WORDS"    find what was said, done and remembered', folds=False)
+    print_text(f"  lineage {own}serve             read all of it in a browser", folds=False)
     if is_connected:
-        print_text(f"  lineage {own}status            check that sessions are saved")
+        print_text(f"  lineage {own}status            check that sessions are saved", folds=False)
     if not own:
-        print_text("  lineage setup --undo      undo the set-up; the memory stays")
+        print_text("  lineage setup --undo      undo the set-up; the memory stays", folds=False)
 
 
 def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:

@@ -4,6 +4,7 @@ The module of an adapter is imported at its first use.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -58,7 +59,10 @@ ADAPTERS: Mapping[str, "Adapter"] = _Adapters()
 def validate_harness(harness: str) -> str:
     """Return the name unchanged. Raise InvalidInput for an unknown harness."""
     if harness not in HARNESSES:
-        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"name one of {', '.join(HARNESSES)}")
+        near = [name for name in HARNESSES if harness and name.startswith(f"{harness.lower()}-")]
+        near = near or get_close_matches(harness.lower()[:60], HARNESSES, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise InvalidInput(f"unknown harness {harness[:60]!r}", hint=f"{meant}name one of {', '.join(HARNESSES)}")
     return harness
 
 

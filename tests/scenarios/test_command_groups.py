@@ -10,6 +10,7 @@ import click
 import pytest
 
 from lineage.cli import admin, memory
+from lineage.cli.lazy import LazyGroup
 from lineage.cli.main import ALIASES, COMMANDS, SECTIONS, cli
 from lineage.cli.status import find_commands
 from tests.support.commands import SAMPLE_ID, LineageCommand
@@ -35,14 +36,50 @@ def test_every_command_has_its_module_and_one_sentence(group: click.Group) -> No
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("serch x", "lineage search"), ("sesions", "lineage sessions"), ("memory forgt x", "lineage memory forget"),
-     ("admin reidx", "lineage admin reindex"), ("hooks instal", "lineage hooks install")],
+    [("serch x", "lineage search"), ("sesions", "lineage list"), ("memory forgt x", "lineage memory forget"),
+     ("admin reidx", "lineage admin reindex"), ("hooks instal", "lineage hooks install"),
+     ("bundel", "lineage admin bundle"), ("forget x", "lineage memory forget"), ("correct x", "lineage memory edit"),
+     ("edit x", "lineage memory edit"), ("why x", "lineage memory why"), ("delete x", "lineage remove"),
+     ("rm x", "lineage remove"), ("check", "lineage status"), ("undo", "lineage setup --undo"),
+     ("undo", "lineage help undo"), ("memory rm x", "lineage memory forget"), ("memory demot", "lineage memory move")],
 )  # fmt: skip
 def test_a_typing_mistake_is_answered_with_the_command_that_is_meant(
     lineage: LineageCommand, typed: str, meant: str
 ) -> None:
     done = lineage(*typed.split())
-    assert (done.code, f"did you mean `{meant}`" in done.err) == (2, True), done.err
+    assert (done.code, "did you mean `" in done.err, f"`{meant}`" in done.err) == (2, True, True), done.err
+
+
+@pytest.mark.parametrize("group", [cli, memory.command], ids=lambda group: str(group.name))
+def test_help_lists_the_command_that_any_unlisted_word_means(group: LazyGroup) -> None:
+    """Else a proposal leads to a command whose name the help doesn't know."""
+    with click.Context(group) as context:
+        assert set(group.list_names(context)) - set(group.list_commands(context)) <= set(group.meanings)
+    for name, lines in group.meanings.items():
+        assert name not in {*COMMANDS, "list"} or group is not cli
+        for line in lines:
+            place: click.Command = cli
+            for word in line.split()[1:]:
+                if not isinstance(place, click.Group):
+                    break
+                with click.Context(place) as context:
+                    assert word in place.list_commands(context), line
+                    found = place.get_command(context, word)
+                assert found is not None
+                place = found
+
+
+@pytest.mark.parametrize("command", ["import", "hooks install", "setup --yes"])
+def test_the_beginning_of_a_harness_is_answered_with_its_name(lineage: LineageCommand, command: str) -> None:
+    done = lineage(*command.split(), "claude")
+    assert (done.code, "  did you mean claude-code? " in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize("name", ["project", "since", "until", "kind"])
+def test_a_filter_that_is_given_as_an_option_is_answered_with_the_word(lineage: LineageCommand, name: str) -> None:
+    done = lineage("search", "parser", f"--{name}", "x")
+    assert (done.code, f"`lineage search {name}:x WORDS`" in done.err) == (2, True), done.err
+    assert f"--{name}" not in lineage("search", "--help").out
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from lineage.workspace.workspace import Workspace
 from tests.support.commands import run_process
 from tests.support.sample_workspace import write_sample_workspace
 from tests.support.terminals import Seen, run_on_terminal
-from tests.support.workspace import end_session, make_turns
+from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
@@ -214,3 +214,14 @@ def test_a_pipe_that_closes_ends_it_quietly(root: Path, words: list[str]) -> Non
     with os.fdopen(writes, "wb") as pipe:
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_command_on_a_line_of_its_own_is_never_broken(tmp_path: Path) -> None:
+    """It is copied: a real line break would end it in its middle."""
+    folder = tmp_path / "a folder whose name is long" / "and another one in it that is called my project"
+    folder.mkdir(parents=True)
+    with open_test_workspace(tmp_path / "ws") as ws:
+        end_session(ws, "s-1", project=str(folder), harness="claude-code", transcript=make_turns("Hello", "Hi."))
+    seen = run_on_terminal(tmp_path / "ws", "resume", "s-1")
+    assert seen.code == 0, seen.text
+    assert f"cd '{folder}' && claude --resume s-1" in seen.data.decode().splitlines()

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -20,3 +21,15 @@ def test_a_folded_line_keeps_its_words_in_order_and_fits(text: str, width: int) 
     assert folded.split() == text.split()
     for line in folded.split("\n"):
         assert cell_len(line) <= width or len(line.split()) <= 1 or " " not in line.strip(), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["  its words won't come back either; to take that back: `lineage memory restore 6043d46f d18eda21 0a1b2c3d`",
+     "waiting: a session of claude-code that ended today without a hook → lineage admin sweep --idle 0"],
+)  # fmt: skip
+def test_a_command_that_is_to_be_copied_stays_on_one_line(line: str) -> None:
+    (command,) = re.findall(r"lineage [^`]*", line)
+    folded = fold(line, 60)
+    assert "\n" in folded and command in folded
+    assert " ".join(folded.split()) == " ".join(line.split())
