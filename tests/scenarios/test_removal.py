@@ -305,10 +305,10 @@ def test_a_terminal_gets_three_names_of_files_that_share_lines(root: Path) -> No
 
 @pytest.mark.slow
 def test_nobody_is_asked_about_a_session_that_is_not_there(root: Path) -> None:
-    unknown = run_on_terminal(root, "remove", "9999aaaa")
+    unknown = run_on_terminal(root, "remove", "9999aaaa", keys=b"n\n")
     assert (unknown.code, "for good?" in unknown.text) == (1, False), unknown.text
     removed(root)
-    gone = run_on_terminal(root, "remove", "s-1")
+    gone = run_on_terminal(root, "remove", "s-1", keys=b"n\n")
     assert (gone.code, "for good?" in gone.text, "was removed already" in gone.text) == (1, False, True), gone.text
 
 

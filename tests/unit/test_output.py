@@ -30,6 +30,6 @@ def test_a_folded_line_keeps_its_words_in_order_and_fits(text: str, width: int) 
 )  # fmt: skip
 def test_a_command_that_is_to_be_copied_stays_on_one_line(line: str) -> None:
     (command,) = re.findall(r"lineage [^`]*", line)
-    folded = fold(line, 60)
+    folded = fold(line, 40)
     assert "\n" in folded and command in folded
     assert " ".join(folded.split()) == " ".join(line.split())
