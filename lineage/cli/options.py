@@ -57,8 +57,8 @@ def project(text: str, metavar: str = "NAME") -> Callable[[Function], Function]:
 
 
 def _locate_project(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    """Return the folder that a value stands for: `.`, `../demo` and `~/demo` are folders, `demo` is a name."""
-    if value and (value in (".", "..", "~") or value.startswith(("./", "../", "~/"))):
+    """Return the folder that a value stands for: `.`, `../demo` and `~/demo` are folders; `demo` and `~` are names."""
+    if value and (value in (".", "..") or value.startswith(("./", "../", "~/"))):
         return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111  (pathlib keeps `..`)
     return value
 
