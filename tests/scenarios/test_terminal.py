@@ -116,6 +116,12 @@ def test_a_book_of_a_project_names_its_folder(root: Path) -> None:
     assert seen.lines.count("global") == 1
 
 
+def test_books_are_listed_while_the_index_is_away(root: Path) -> None:
+    seen = run_on_terminal(root, "memory", "list", columns=200, LINEAGE_INDEX="postgresql://127.0.0.1:1/nowhere")
+    assert (seen.code, "project/reader" in seen.lines) == (0, True), seen.text
+    assert "the folders of projects are not known: " in seen.text
+
+
 def test_words_that_match_stand_without_marks_of_markdown(root: Path) -> None:
     turns = make_turns("Why?", "## Cause\n\n> [!note] **quokka** eats it\n\n```go\n   12→\tquokka()\n```")
     run_in_workspace(root, lambda ws: end_session(ws, "marks", transcript=turns), writes=True)

@@ -18,11 +18,12 @@ from lineage.cli.output import (
     print_json,
     print_result,
     print_text,
+    print_warning,
     show_progress,
 )
 from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.plural import pluralize
-from lineage.errors import InvalidInput
+from lineage.errors import IndexUnavailable, InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
@@ -62,7 +63,7 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
 
         waiting = sum(len(book.waiting) for book in selected)
         rest = f"{waiting} waiting for you: `lineage memory review`" if waiting else ""
-        print_books(selected, run_in_workspace(root, locate_scopes), rest)
+        print_books(selected, _locate_projects(root), rest)
         return 0
     for book in selected:
         _print_book(book, pending=pending)
@@ -75,11 +76,19 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
     return 0
 
 
+def _locate_projects(root: Path) -> dict[str, str]:
+    """Return the folders of projects' scopes; none while the index is away, for the books are files."""
+    try:
+        return run_in_workspace(root, locate_scopes)
+    except IndexUnavailable as error:
+        print_warning(f"the folders of projects are not known: {error.message}")
+        return {}
+
+
 def _print_book(book: books.BookOverview, *, pending: bool) -> None:
     counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
     more = "".join(f", {count} {what}" for what, count in counts.items() if count)
-    noun = "entry" if book.entries == 1 else "entries"
-    print_text(f"{book.ref.scope:24} {book.ref.kind:20} {book.entries} {noun}{more}")
+    print_text(f"{book.ref.scope:24} {book.ref.kind:20} {pluralize(book.entries, 'entry')}{more}")
     for problem in book.problems:
         print_text(f"    problem: {problem}")
     for place in book.waiting if pending else ():
