@@ -142,8 +142,7 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
     if state["not_learned"]:
         print_text(f"not learned  {_format_numbers(state['not_learned'])}")
     if state["waiting_entries"]:
-        noun = "entry" if state["waiting_entries"] == 1 else "entries"
-        print_text(f"waiting    {state['waiting_entries']} {noun} for you: `lineage memory review`")
+        print_text(f"waiting    {pluralize(state['waiting_entries'], 'entry')} for you: `lineage memory review`")
     _print_recall(state)
     if state["tombstones"]:
         print_text(f"removed    {pluralize(state['tombstones'], 'session')}")
@@ -229,9 +228,7 @@ def _print_embedding(state: dict[str, Any]) -> None:
 
 
 def _format_files(counts: dict[str, int]) -> str:
-    nouns = {kind: f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s" for kind in counts}
-    shown = (f"{count} {kind if count == 1 else nouns[kind]}" for kind, count in sorted(counts.items()))
-    return ", ".join(shown) or "none yet"
+    return ", ".join(pluralize(count, kind) for kind, count in sorted(counts.items())) or "none yet"
 
 
 def _format_counters(counts: dict[str, int]) -> str:

@@ -67,6 +67,7 @@ def build_digest_and_candidates(
     statements = [Statement(len(turns), words) for words in wordy.values()]
     candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
     hidden = {name for name, tool in zip(wordy, tools, strict=True) if tool}
+    shown_commits = tuple(text for text in commits if text not in hidden)
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
     clean = [candidate for candidate in candidates if not (candidate.tool or candidate.waits)]
     synopsis = build_synopsis(iter_texts(turns), lambda found: _find_faults(evidence, found))
@@ -76,8 +77,8 @@ def build_digest_and_candidates(
         replies=counter.replies,
         **synopsis._asdict(),
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
-        commits=tuple(text for text in commits if text not in hidden),
-        committed=_choose_commit([text for text in commits if text not in hidden], synopsis, evidence, len(turns)),
+        commits=shown_commits,
+        committed=_choose_commit(shown_commits, synopsis, evidence, len(turns)),
         checks=tuple(command for command in checks if command not in hidden),
         edited_files=tuple(name for name in counter.inputs[EDITS] if name not in hidden),
         read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),

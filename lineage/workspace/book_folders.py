@@ -18,7 +18,7 @@ from lineage.core.base.project import build_project_key, has_project, is_reposit
 from lineage.core.format import frontmatter
 from lineage.errors import FormatError
 from lineage.store import map_concurrently, read_or_none, update
-from lineage.workspace.folder_names import hash_key, list_names
+from lineage.workspace.folder_names import get_own_name, hash_key, list_names
 from lineage.workspace.projects import build_key, identify
 from lineage.workspace.workspace import Workspace
 
@@ -74,7 +74,7 @@ class BookFolders:
             notes = map_concurrently(self._ws.documents.store, self._read_note, names)
             self._all = {name: note or {} for name, note in zip(names, notes, strict=True)}
         named = (name for name, note in self._all.items() if note and _owns(note, key, ""))
-        hashed = list(list_names(path))[-1] if has_project(path) else ""
+        hashed = get_own_name(path) if has_project(path) else ""
         return next(named, hashed if hashed in self._all and not self._all[hashed] else None)
 
     def _read_note(self, name: str) -> Note | None:
@@ -91,7 +91,7 @@ class BookFolders:
             named = {"repository": build_project_key(repository)} if repository else {}
             return frontmatter.dump(frontmatter.build_post({**note, **named}, _ABOUT)).encode()
 
-        if name != list(list_names(key))[-1]:  # nobody else can have a name with its hash
+        if name != get_own_name(key):  # nobody else can have a name with its hash
             update(self._ws.documents.store, f"{_PROJECTS}{escape_name(name)}/{CLAIM_NOTE}", change)
             note = self._read_note(name)
             return name if note is None or _owns(note, key, path) else None
@@ -110,7 +110,7 @@ def label_scopes(pairs: Iterable[tuple[str, str]], labels: Mapping[str, str]) ->
 
     `pairs` are keys and paths of projects, `labels` the names of paths.
     """
-    return {f"project/{list(list_names(key))[-1]}": f"project/{labels.get(path, path)}" for key, path in pairs}
+    return {f"project/{get_own_name(key)}": f"project/{labels.get(path, path)}" for key, path in pairs}
 
 
 def locate_scopes(ws: Workspace) -> dict[str, str]:

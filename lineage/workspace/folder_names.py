@@ -21,6 +21,11 @@ def list_names(key: str) -> Iterator[str]:
     yield hashed
 
 
+def get_own_name(key: str) -> str:
+    """Return the name that no other project's folder can have."""
+    return list(list_names(key))[-1]
+
+
 def _is_name(name: str) -> bool:
     try:
         return bool(escape_name(name))

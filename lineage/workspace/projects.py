@@ -19,7 +19,7 @@ from lineage.errors import InvalidInput
 from lineage.index import SessionFilter, SessionRow
 from lineage.index.rows import format_folders
 from lineage.projects import find_subfolder, identify_folder
-from lineage.workspace.folder_names import list_names
+from lineage.workspace.folder_names import get_own_name
 from lineage.workspace.paths import expand_home
 from lineage.workspace.workspace import Workspace
 
@@ -79,9 +79,7 @@ class KnownProjects:
         """
         end = text.lower()
         found = [
-            key
-            for key in self._joined
-            if f"/{key}".lower().endswith(f"/{end}") or end == list(list_names(key))[-1].lower()
+            key for key in self._joined if f"/{key}".lower().endswith(f"/{end}") or end == get_own_name(key).lower()
         ]
         return self.list_equal(text).union(*map(self.list_equal, found))
 
