@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return append_transcript(tmp_path / "s-1.jsonl", "Look at the harbour.", RULE)
+    return append_transcript(tmp_path / "s-1.jsonl", "Repaint the harbour wall.", RULE)
 
 
 def before(root: Path, path: Path, home: Path) -> None:
