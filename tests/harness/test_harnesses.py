@@ -30,6 +30,12 @@ ASKED = "Why did we decide to moor at berth nine, not at berth four, which silts
 AT_ACTION = "What memory holds about this file, command or error"
 LESSONS = {"command:printf tide": "The tide table prints in local time.", "file:tides.txt": "Tides are sorted by port."}
 HEADING = "What earlier sessions in this project hold about this prompt"
+REMEMBERED = {
+    "text": "Berth four is dredged before berth nine, because it silts up.",
+    "kind": "decision",
+    "about": ["berths.py"],
+}
+CURATED = {"text": "Never moor anybody at berth four.", "curated": True}
 SKILL = "Memory of earlier coding sessions on this machine."  # how the description of the skill begins
 STATED = "Always grease the winch before the tide turns."  # what a person says in a session that is compacted
 PROMISED = 15  # seconds from the end of a program's process to its session's capture; told, and no test fails for more
@@ -45,6 +51,7 @@ class Life:
         self.vault = sandbox.home / "vault"
         self.settings: dict[Path, bytes] = {}  # what was there before hooks were installed
         self.installed: dict[Path, bytes] = {}  # and right behind it
+        self.first_requests = ""  # all that the first session sent to the model
         self.behind: list[Asked] = []  # what the model was asked behind a compaction
 
     def say(self, prompt: str, words: Sequence[str] = ()) -> Run:
@@ -109,6 +116,7 @@ class Life:
 def captured(life: Life) -> None:
     """A session with a tool call is captured whole and in order within 15 s of the end of its process."""
     life.say(FIRST)
+    life.first_requests = life.sandbox.requests.read_text(encoding="utf-8")
     life.wait_for_captures(lambda: len(life.files("transcript")) == 1, "the capture of the first session")
     life.settle()
     body = life.read_newest()
@@ -203,8 +211,11 @@ def swept(life: Life) -> None:
 
 def mcp(life: Life) -> None:
     """Lineage's tools are in the request, one is called, and its result arrives."""
-    before = len(life.sandbox.asked())
-    life.say("CALL(search query=berth nine) SAY(It was found.)", life.program.another)
+    before, files = len(life.sandbox.asked()), len(life.files("transcript"))
+    # `remember` is called in the same session, for a program takes long to start; `remembered` looks at what it did
+    calls = [f"CALL(remember {json.dumps(given)})" for given in (REMEMBERED, CURATED)]
+    life.say(f"CALL(search query=berth nine) {' '.join(calls)} SAY(It was found.)", life.program.another)
+    life.wait_for_captures(lambda: len(life.files("transcript")) == files + 1, "the capture of what was remembered")
     requests = life.sandbox.asked()[before:]
     tools = {name for asked in requests for name in asked.tools}
     assert any("lineage" in name for name in tools), sorted(tools)
@@ -214,26 +225,18 @@ def mcp(life: Life) -> None:
 
 def offered_a_skill(life: Life) -> None:
     """The skill is in a session's first request, by its description."""
-    asked = life.sandbox.requests.stat().st_size
-    life.say("SAY(A look at what is there.)", life.program.another)
-    assert SKILL in life.sandbox.requests.read_text(encoding="utf-8")[asked:]
+    assert SKILL in life.first_requests
 
 
 def remembered(life: Life) -> None:
     """What the agent remembers over MCP waits for its session's capture, and is then in force as derived."""
-    decision = {"text": "Berth four is dredged before berth nine, because it silts up.", "kind": "decision"}
-    curated = {"text": "Never moor anybody at berth four.", "curated": True}
-    calls = [f"CALL(remember {json.dumps(given)})" for given in ({**decision, "about": ["berths.py"]}, curated)]
-    files = len(life.files("transcript"))
-    life.say(f"{' '.join(calls)} SAY(Both are kept.)", life.program.another)
-    life.wait_for_captures(lambda: len(life.files("transcript")) == files + 1, "the capture of what was remembered")
     life.settle()
     entries = json.loads(life.expect("book", "show", "project/quayside", "decision", "--json"))["entries"]
-    (entry,) = (entry for entry in entries if entry["text"] == decision["text"])
+    (entry,) = (entry for entry in entries if entry["text"] == REMEMBERED["text"])
     assert (entry["trust"], entry["source"], entry["about"]) == ("[derived]", "assistant_turn", ["file:berths.py"])
     (waiting,) = json.loads(life.expect("book", "show", "global", "curated", "--pending", "--json"))["entries"]
-    assert (waiting["text"], waiting["trust"]) == (curated["text"], "[derived]")
-    assert curated["text"] not in (life.vault / "AGENT_MEMORY.md").read_text(encoding="utf-8")
+    assert (waiting["text"], waiting["trust"]) == (CURATED["text"], "[derived]")
+    assert CURATED["text"] not in (life.vault / "AGENT_MEMORY.md").read_text(encoding="utf-8")
 
 
 def healthy(life: Life) -> None:
