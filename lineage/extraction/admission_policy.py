@@ -237,7 +237,8 @@ def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> 
     kind, own_scope = candidate.kind, session_scope(context.token)
     is_confined = not is_allowed_in_scope(GLOBAL, private=context.private, token=context.token)
     is_personal = kind == PREFERENCE and candidate.role != USER and via in (HEURISTIC, MODEL)
-    if is_confined or _tainting_tool(candidate) or kind in (FINDING, CONTEXT) or is_personal:
+    is_of_session = kind in (FINDING, CONTEXT) and not candidate.is_question
+    if is_confined or _tainting_tool(candidate) or is_of_session or is_personal:
         return own_scope
     is_general = candidate.is_general if via in (HEURISTIC, MODEL) else kind in (PREFERENCE, DECISION)
     if kind == NOTE or (is_general and candidate.role == USER):

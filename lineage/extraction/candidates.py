@@ -40,6 +40,7 @@ _NUMBER = re.compile(r"\d+")
 _NORMS = frozenset({"wish", "must", "rule"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
 _ASKING = _NORMS | {"^verb", "^request"}
+_POLITE_RULE = frozenset({"^request", "addressee", "standing"})  # "could you never …?"
 _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 
@@ -50,7 +51,8 @@ class Candidate:
 
     `text` is one line, `quote` the words as they stand in their turn. `role` is the first speaker: user, assistant or
     tool. `tool` names the tool whose result the text repeats. `about` is what it is bound to. One that `waits` needs
-    the user's confirmation; `is_general` tells one that is meant for all projects, `is_last` one of the last messages.
+    the user's confirmation; `is_general` tells one that is meant for all projects, `is_last` one of the last messages,
+    `is_question` what a person asked.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class Candidate:
     about: tuple[str, ...] = ()
     is_general: bool = False
     is_last: bool = False
+    is_question: bool = False
 
 
 def extract_candidates(
@@ -120,10 +123,12 @@ def choose_utterances(scored: Iterable[tuple[Utterance, float]], turns: int) -> 
 
 
 def is_explicit(one: Utterance) -> bool:
-    """Return whether a sentence says what it is: by a label, a box, "we decided", or a person's "never …".
+    """Return whether a sentence says what it is: by a label, a box, "we decided", or a person's "(can you) never …".
 
     What a person pasted says it of something else.
     """
+    if _is_polite_rule(one):
+        return True
     # A box in an agent's plan is none of its tasks: those that are open stand in what it says at the end.
     has_box = "an open box" in one.seen and (one.role == USER or "at the end" in one.marks)
     if one.role == USER:
@@ -152,7 +157,7 @@ def is_statement(one: Utterance) -> bool:
     """
     says_so = "explicit" in one.seen
     if one.role == USER:
-        is_open = not (says_so and {"a question", "guess"} & one.seen.keys())
+        is_open = _is_polite_rule(one) or not (says_so and {"a question", "guess"} & one.seen.keys())
         is_open = is_open and (is_explicit(one) or not ("^look" in one.seen or _is_remark(one.seen)))
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
@@ -181,6 +186,16 @@ def says_same(one: Utterance, other: Utterance) -> bool:
     return len(mine & yours) >= share * max(1, min(len(mine), len(yours)))
 
 
+def is_question(one: Utterance) -> bool:
+    """Return whether a sentence is a person's question that settles nothing."""
+    is_settled = one.label or ANSWER in one.seen or _is_polite_rule(one)
+    return one.role == USER and "a question" in one.seen and not is_settled
+
+
+def _is_polite_rule(one: Utterance) -> bool:
+    return one.role == USER and one.seen.keys() >= _POLITE_RULE and "like a paste" not in one.seen
+
+
 def classify(one: Utterance) -> str:
     """Return the kind of a sentence: that of its label, else that of its form."""
     seen, is_end = one.seen, "at the end" in one.marks or one.role == USER
@@ -189,6 +204,8 @@ def classify(one: Utterance) -> str:
         return one.label
     if "an open box" in seen or ("task" in seen and is_end and "change" not in seen):
         return TASK
+    if is_question(one):
+        return CONTEXT  # "can we add …?" may be what led to a decision, and is none
     return _classify_wish(seen) if one.role == USER else _classify_report(seen)
 
 
@@ -196,6 +213,8 @@ def _classify_wish(seen: Mapping[str, str]) -> str:
     """Return the kind of what a person wrote."""
     if {"explicit", "decision"} <= seen.keys():
         return DECISION
+    if seen.keys() >= _POLITE_RULE:
+        return PREFERENCE
     if {"fact", "state"} <= seen.keys() and not {"wish", "must", "^verb", "^request"} & seen.keys():
         return FACT
     if "^request" not in seen and ({"rule", "wish"} & seen.keys() or {"negation", "must"} <= seen.keys()):
@@ -217,7 +236,7 @@ def _build_candidate(one: Utterance, score: float) -> Candidate:
     waits = one.role == USER and "unanswered" in one.seen
     return Candidate(
         classify(one), to_one_line(quote), one.role, one.turn_id, "", score, quote, waits, (),
-        "everywhere" in one.marks, "at the end" in one.marks,
+        "everywhere" in one.marks, "at the end" in one.marks, is_question(one),
     )  # fmt: skip
 
 

@@ -165,6 +165,12 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
     assert found.provenance == Provenance(via, "abcdefgh", "t-0123456789", role, "", PLAIN)
 
 
+def test_what_a_person_asked_is_kept_in_the_project() -> None:
+    asked = replace(candidate(kind="context"), is_question=True)
+    assert admitted(asked).scope == "project/demo"
+    assert admitted(replace(asked, tool="Bash")).scope == "session/abcdefgh"
+
+
 def test_what_a_person_says_for_all_projects_waits_for_a_global_book() -> None:
     found = admitted(replace(candidate(kind="preference"), is_general=True))
     assert (found.scope, found.pending, found.is_user_stated) == ("global", True, True)

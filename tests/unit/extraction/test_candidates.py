@@ -242,6 +242,20 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
     assert texts(*talk, Turn(USER, reason), *after) == [reason]
 
 
+@each(
+    ("text", "kind"),
+    [
+        ("can you use a switch case instead of linked ifelse?", "context"),
+        ("Why couldn't we set the agent in the second session, instead of the first one?", "context"),
+        ("Can you always run the linter before a commit, please?", "preference"),
+        ("could you never push to main again?", "preference"),
+    ],
+)
+def test_what_a_person_asks_is_no_decision_unless_it_says_what_always_holds(text: str, kind: str) -> None:
+    found = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert [(one.kind, one.is_question) for one in found] == [(kind, kind == "context")]
+
+
 def test_an_agent_has_no_preferences() -> None:
     assert kinds("I prefer tabs over spaces in this code base.", ASSISTANT) == []
 

@@ -144,6 +144,13 @@ def test_the_rules_of_the_user_for_the_project_come_first_and_newest_first(ws: W
     assert section(text, "## This project") == ["> - [derived] preference, 2026-11-20: Seems to like Go."]
 
 
+def test_what_a_person_asked_in_a_session_is_told_at_no_start(ws: Workspace) -> None:
+    write_entry(ws, "project/demo", "context", "Can we add a field to the form?", tags=("heuristic",))
+    write_entry(ws, "project/demo", "context", "The form belongs to the harbour office.")
+    text = told(ws)
+    assert "harbour office" in text and "add a field" not in text
+
+
 def test_commands_that_passed_in_most_sessions_are_told_and_nothing_that_failed(ws: Workspace) -> None:
     ran = {
         "s-1": "make lint && pytest -q 2>&1", "s-2": "cd web && npm test", "s-3": "make lint",
