@@ -358,12 +358,12 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
     for path in receipt.spool_files:
         print_text(f"  removed: .lineage/{path}")
     if not receipt.dry_run:
-        print_text(f"  removed: {receipt.rows} rows; databases scrubbed")
+        print_text("  removed: its rows in the index and in this machine's databases, which are scrubbed")
         print_text(f"  stays: memory/tombstones/{receipt.session_token}.md")
     print_text(f"searched {pluralize(receipt.checked_files, 'other file')} for lines of the session")
     if receipt.elsewhere:
         files = pluralize(len(receipt.elsewhere), "file")
-        print_text(f"  {files} of other sessions share lines with it, code or output for example. They stay:")
+        print_text(f"  {files} of other sessions hold lines that it had, too, such as code or output. They stay:")
     shown = receipt.elsewhere[:_MAX_SHARING] if is_terminal() else receipt.elsewhere
     for path in shown:
         print_text(f"    {path}")
@@ -373,6 +373,8 @@ def _print_receipt(receipt: RemovalReceipt) -> None:
         named = ", ".join(receipt.naming_project[:_MAX_NAMED]) + (" …" if receipt.naming_project[_MAX_NAMED:] else "")
         stay = "that stays" if len(receipt.naming_project) == 1 else "that stay"
         print_text(f"its project is named in {pluralize(len(receipt.naming_project), 'file')} {stay}: {named}")
+    if not receipt.dry_run:
+        print_text("nothing else of its text is left in this memory" if receipt.elsewhere else "its text is gone")
     print_text("lineage can't remove these copies:")
     for place in receipt.out_of_reach:
         print_text(f"  {place}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
+from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.workspace.book_folders import locate_scopes
-from lineage.workspace.projects import find_named
+from lineage.workspace.projects import count_named, find_named
 from lineage.workspace.workspace import Workspace
 
 
@@ -105,9 +107,21 @@ def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[Remember
     result = remember(ws, replace(memo, project=find_named(ws, memo.project)), detect_caller())
     if not (is_shown and result.scope and result.scope.startswith("project/")):
         return result, ""
-    folder = locate_scopes(ws).get(result.scope)
-    unknown = "no session of this project is known; `lineage list` names the projects"
-    return result, f"{result.scope} is {folder}" if folder else unknown
+    return result, _describe_project(ws, result.scope, memo.project or "")
+
+
+def _describe_project(ws: Workspace, scope: str, name: str) -> str:
+    """Return which folder a project's scope is, and what else its name may mean; `name` is what was typed."""
+    known = locate_scopes(ws)
+    if scope in known:
+        alike = 1 if "/" in name else count_named(ws, name)
+        more = f"; {alike} projects are called {name}: `--project FOLDER` names another one"
+        return f"{scope} is {known[scope]}{more if alike > 1 else ''}"
+    if is_absolute(name):
+        return f"{scope} is {name}: no session there is saved yet, the next one is told this"
+    names = {place.rpartition("/")[2] for place in known.values()}
+    likely = "".join(f" (did you mean {found}?)" for found in get_close_matches(name, sorted(names), 1))
+    return f"no session of a project called {name} is saved{likely}; `lineage list` names the projects"
 
 
 def _print_result(result: RememberResult, project: str) -> None:

@@ -140,7 +140,7 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
         print_text(f"not shown  {state['unshown']}")
     print_text(f"captured   {_format_counters(state['counters'])}")
     if state["not_learned"]:
-        print_text(f"not learned  {_format_numbers(state['not_learned'])}")
+        print_text(f"left out   statements that none may be: {_format_numbers(state['not_learned'])}")
     if state["waiting_entries"]:
         print_text(f"waiting    {pluralize(state['waiting_entries'], 'entry')} for you: `lineage memory review`")
     _print_recall(state)
@@ -149,7 +149,7 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
     _print_model(state["model"])
     _print_embedding(state["embedding"])
     for mark, value in state["marks"].items():
-        print_text(f"{mark}: {format_when(value)}")
+        print_text(_describe_mark(mark, value))
     for session in state["open"]:
         print_text(f"open       {session.describe(format_when)}")
     _print_spool(state)
@@ -158,6 +158,14 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
     if report.told:
         print_that_memory_is_given()
     print_notes(report)
+
+
+def _describe_mark(mark: str, value: str) -> str:
+    """Return what a mark of telemetry says to people: which agent's ledger was written, or whose hooks told of what."""
+    what, _, name = mark.partition(" ")
+    if what == "rendered":
+        return f"ledger     MEMORY.md of the agent {name}, written {format_when(value)}"
+    return f"last hook  {name}: {format_when(value)}" if what == "event" else f"{mark}: {format_when(value)}"
 
 
 def _print_places(state: dict[str, Any]) -> None:
@@ -199,11 +207,11 @@ def _print_spool(state: dict[str, Any]) -> None:
 
 def _print_model(model: dict[str, Any]) -> None:
     today, month = model["today"], model["last_30_days"]
-    name = f"{model['provider']} {model['name']}" if model["name"] else "none"
+    name = f"{model['provider']} {model['name']}" if model["name"] else ""
     if not (model["name"] or month["outcomes"] or month["held_back"]):
-        print_text(f"model      {name}")
+        print_text(f"model      {name or 'none is asked: sentences and entries are made by rules'}")
         return
-    print_text(f"model      {name}: today {_format_usage(today)}; last 30 days {_format_usage(month)}")
+    print_text(f"model      {name or 'none'}: today {_format_usage(today)}; last 30 days {_format_usage(month)}")
     for outcome, count in month["outcomes"].items():
         print_text(f"  {outcome}: {count} in 30 days")
     for why, count in month["held_back"].items():

@@ -162,7 +162,8 @@ _SNIPPET = f"""
 _BODY_SNIPPET, _ANY_COLUMN_SNIPPET = _SNIPPET.format(fts_rows.BODY_COLUMN, "turns, rowid"), _SNIPPET.format(-1, "''")
 # With the plus it is one walk over the matches: where these are few, looking up each row takes twice as long.
 _BODY_SNIPPETS = _BODY_SNIPPET.replace("rowid = ?", "+rowid in (select value from json_each(?))")
-_SELECT_PREVIEW = "select substr(body, 1, 160), turns from search where rowid = ?"
+_MAX_PREVIEW = 160  # characters of a body that no word of the query chose
+_SELECT_PREVIEW = f"select substr(body, 1, {_MAX_PREVIEW + 1}), turns from search where rowid = ?"
 
 
 class TextSearchEngine(Vocabulary, Protocol):
@@ -334,9 +335,23 @@ class SqliteTextSearch(SqliteVocabulary):
             found = self.connection.execute(_BODY_SNIPPET, (expression, number)).fetchone()
             if found and SNIPPET_MARKS[0] in found[0]:
                 return found[0], found[1]
-        statement, values = (_ANY_COLUMN_SNIPPET, expressions[-1:]) if expressions else (_SELECT_PREVIEW, ())
-        found = self.connection.execute(statement, (*values, number)).fetchone()
+        if not expressions:
+            body, turns = self.connection.execute(_SELECT_PREVIEW, (number,)).fetchone() or ("", "")
+            return build_preview(body), turns
+        found = self.connection.execute(_ANY_COLUMN_SNIPPET, (expressions[-1], number)).fetchone()
         return found or ("", "")
+
+
+def build_preview(body: str) -> str:
+    """Return the beginning of a body, cut at a word.
+
+    >>> build_preview("word " * 40)[-16:]
+    'word word word …'
+    """
+    if len(body) <= _MAX_PREVIEW:
+        return body
+    shown = body[:_MAX_PREVIEW]
+    return f"{shown.rpartition(' ')[0] or shown} …"
 
 
 def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turns: tuple[int, int] | None) -> Hit:

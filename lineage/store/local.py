@@ -154,7 +154,8 @@ class LocalStore(base.Store):
             return tuple(key for key, path in paths.items() if _is_open(path) and _is_open(path.parent))
 
     def residual_copies(self) -> tuple[str, ...]:
-        return "the workspace's git history", "copies that a sync client or a backup made", "Obsidian's trash (.trash/)"
+        copies = "copies that a sync client or a backup made", "Obsidian's trash (.trash/)"
+        return "the workspace's git history, if it has one", *copies
 
     def collect_garbage(self) -> int:
         with _translate_os_errors(str(self.root)):

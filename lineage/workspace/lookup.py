@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
-from lineage.core.base.plural import pluralize
 from lineage.core.base.short_ids import shorten_names
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
@@ -198,8 +197,8 @@ def describe_unshown(ws: Workspace) -> str:
     count = 0
     with tolerate_outage(ws):
         count = ws.index.count_unshown_sessions()
-    what = f"{pluralize(count, 'session')} in a temporary folder, or a test: kept, not shown in search and memory"
-    return f"{what} → lineage list" if count else ""
+    are = "is in a temporary folder, or a test" if count == 1 else "are in temporary folders, or tests"
+    return f"of all sessions {count} {are}: kept, not shown in search and memory → lineage list" if count else ""
 
 
 def describe_hidden(ws: Workspace, token: str) -> str:

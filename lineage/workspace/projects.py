@@ -106,6 +106,14 @@ def find_named(ws: Workspace, name: str | None) -> str | None:
     return next(iter(paths.values()), name)
 
 
+def count_named(ws: Workspace, name: str) -> int:
+    """Return how many projects that have sessions are called so."""
+    pairs = ws.index.list_projects()
+    known = KnownProjects(ws, pairs)
+    matching = known.match(name)
+    return len({known.join(key) for key, _ in pairs if key in matching})
+
+
 def locate(ws: Workspace, project: str | None, path: str | None) -> tuple[str | None, str]:
     """Return the project and the path below its root that two filters mean.
 

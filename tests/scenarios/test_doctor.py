@@ -21,6 +21,7 @@ from tests.support.codex import make_meta, make_user_input
 from tests.support.commands import LineageCommand
 from tests.support.hook_process import append_transcript, drain_spool, enqueue_in_process, make_payload, run_harness
 from tests.support.openclaw import add_session, create_database
+from tests.support.terminals import run_on_terminal
 from tests.support.workspace import open_test_workspace
 
 
@@ -60,11 +61,12 @@ def test_sessions_in_temporary_folders_are_counted_and_no_finding(lineage: Linea
         done = lineage("session-end", "--harness", "generic", "--project", project, *talk)
         hidden = "in a temporary folder, or a test: kept, not shown in search and memory → lineage show "
         assert (done.code, hidden in done.out) == (0, project == folder)
-    line = "2 sessions in a temporary folder, or a test: kept, not shown in search and memory → lineage list"
+    line = "of all sessions 2 are in temporary folders, or tests: kept, not shown in search and memory → lineage list"
     done = lineage("doctor")
     assert (done.code, done.out.splitlines()[-2:]) == (0, [line, "no problems found"])
     assert f"not shown  {line}" in lineage("status").out
     assert folder in lineage("sessions").out
+    assert run_on_terminal(lineage.root, "list").text.count("a trial, not shown in search and memory") == 2
     for words in (("search", "quokka"), ("search", "boat"), ("sweep",), ("import", "codex")):
         assert line in lineage(*words).out.splitlines(), words
     assert line in lineage("context").err.splitlines()

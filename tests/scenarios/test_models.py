@@ -277,7 +277,7 @@ def test_status_without_a_model_says_none_and_keeps_what_was_spent(
     lineage: LineageCommand, home: Path, tmp_path: Path
 ) -> None:
     lineage.end_sample()
-    assert "model      none\n" in lineage("status").out
+    assert "model      none is asked" in lineage("status").out
     path = write_machine_config(home, provider="command", command=write_fixed_answer(tmp_path))
     end_number(lineage, 1)
     assert "answered: 1 in 30 days" in lineage("status").out

@@ -67,4 +67,11 @@ def test_a_receipt_says_which_folder_the_project_is(lineage: LineageCommand) -> 
     known = run_on_terminal(lineage.root, "remember", "--project", "bob/quay", "Moor at noon.").text
     assert "project/quay is /srv/bob/quay" in known
     unknown = run_on_terminal(lineage.root, "remember", "--project", "nobody", "Moor at noon.").text
-    assert "no session of this project is known" in unknown
+    assert "no session of a project called nobody is saved; `lineage list`" in unknown
+    near = run_on_terminal(lineage.root, "remember", "--project", "quai", "Moor at noon.").text
+    assert "no session of a project called quai is saved (did you mean quay?)" in near
+    new = " ".join(run_on_terminal(lineage.root, "remember", "--project", "/srv/new", "Moor at noon.").text.split())
+    assert "project/new is /srv/new: no session there is saved yet, the next one is told this" in new
+    capture(lineage, "/opt/ada/quay")
+    shared = " ".join(run_on_terminal(lineage.root, "remember", "--project", "quay", "Moor at one.").text.split())
+    assert "project/quay is /srv/bob/quay; 2 projects are called quay: `--project FOLDER` names another one" in shared

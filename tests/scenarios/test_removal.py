@@ -298,9 +298,20 @@ def test_a_terminal_gets_three_names_of_files_that_share_lines(root: Path) -> No
     for number in range(5):
         (root / f"copy-{number}.txt").write_text(TALK[0]["text"])
     seen = run_on_terminal(root, "remove", "s-1", "--dry-run")
-    assert "5 files of other sessions share lines" in seen.text
+    assert "5 files of other sessions hold lines that it had" in seen.text
     assert [line.strip() for line in seen.lines if "copy-" in line] == [f"copy-{number}.txt" for number in range(3)]
     assert "and 2 more: --json lists them" in seen.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_receipt_says_whether_its_text_is_gone(root: Path, is_shared: bool) -> None:
+    if is_shared:
+        (root / "copy.txt").write_text(TALK[0]["text"])
+    planned = run_on_terminal(root, "remove", "s-1", "--dry-run").text
+    assert "its text is gone" not in planned and "nothing else of its text" not in planned
+    done = run_on_terminal(root, "remove", "s-1", "--yes").text
+    assert ("its text is gone" in done, "nothing else of its text is left" in done) == (not is_shared, is_shared)
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ from lineage.index.text_search import (
     Hit,
     RankedRow,
     build_entry_hit,
+    build_preview,
     build_session_hit,
 )  # fmt: skip
 from lineage.index.vocabulary import MAX_COMPARED_WORDS
@@ -77,7 +78,6 @@ _SELECT_WORDS = f"""
 _SELECT_TEXTS = """
     select id, title || ' ' || sentence || ' ' || body from search where id = any(%(ids)s::bigint[])
 """
-_PREVIEW_LENGTH = 160
 _UNLIMITED = 1 << 40
 
 
@@ -198,7 +198,7 @@ class PostgresTextSearch:
 
     def _build_hit(self, expressions: Sequence[str], row: RankedRow, columns: Sequence[Any]) -> Hit:
         _, title, sentence, body, *rest = columns
-        snippet, is_body = remove_separators(body[:_PREVIEW_LENGTH]), True
+        snippet, is_body = build_preview(remove_separators(body)), True
         for expression in expressions:
             snippet, is_body = self.tokenizer.build_snippet(expression, title, sentence, body)
             if is_body:
