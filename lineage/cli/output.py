@@ -95,6 +95,21 @@ def _load_cell_measure(line: str) -> Callable[[str], int]:
     return cell_len
 
 
+def cut_line(line: str) -> str:
+    """Return the line, on a terminal cut to its width with "…" at the end; a pipe gets it whole.
+
+    A quotation keeps its closing mark.
+    """
+    width, measure = shutil.get_terminal_size().columns, _load_cell_measure(line)
+    if not is_terminal() or measure(line) <= width:
+        return line
+    end = "…”" if line.endswith("”") else "…"
+    kept = line[: width - len(end)]
+    while measure(kept) > width - len(end):
+        kept = kept[:-1]
+    return kept.rstrip() + end
+
+
 def format_counts(counts: Mapping[str, int]) -> str:
     """Return counts as `name 3, other 5`, sorted by name."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))

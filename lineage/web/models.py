@@ -11,8 +11,8 @@ from lineage.app.request_model import OneOf
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.index import Hit, SessionRow
 from lineage.pipeline.maintenance.verify import VerifyFinding
-from lineage.pipeline.memory.books import Evidence
 from lineage.pipeline.memory.migrate_notes import STATES
+from lineage.pipeline.memory.waiting_entries import Evidence
 from lineage.pipeline.search.found_passages import load_passages
 from lineage.pipeline.search.session_view import SessionPart, SessionView
 from lineage.projection.context_block import SectionUsage

@@ -27,6 +27,7 @@ from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import relearn_books
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.workspace.workspace import Workspace
 from tests.support.dead_processes import (
     copy_workspace,
@@ -87,7 +88,9 @@ COMMANDS = {
     "demote": BookCommand(WORD, lambda ws, entry: books.demote_entry(ws, entry, "project/demo"), "moved to another"),
     "forget": BookCommand(WORD, books.forget_entry, "forgotten already"),
     "confirm": BookCommand(
-        "second Tuesday", lambda ws, entry: books.confirm_entries(ws, books.load_evidence(ws, [entry])), "doesn't wait"
+        "second Tuesday",
+        lambda ws, entry: confirm_entries(ws, load_evidence(ws, [entry])),
+        "doesn't wait",
     ),
     "migrate": BookCommand("", migrate),
     "relearn": BookCommand("", lambda ws, _: relearn_books(ws)),

@@ -35,13 +35,12 @@ from lineage.pipeline.maintenance.finish_pending import run_capture
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.memory.books import (
     EntryLocation,
-    confirm_entries,
     edit_entry,
     find_entry,
     forget_entry,
-    load_evidence,
 )
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.store import read_or_none
 from tests.support.faults import CrashPoint, crashes, with_crash_point
 from tests.support.memory_store import MemoryStore

@@ -28,9 +28,9 @@ from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
-from lineage.pipeline.memory.books import confirm_entries, load_evidence
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.scenarios.test_poison_echoes import HERE, LANGUAGES, POISON, build_result, capture, say

@@ -1,11 +1,12 @@
 """`lineage memory`: looking at books and changing them.
 
 What the guards rest on: `found`, `changeable`, `refuse_agents`, `demote`, `_marked` and `settled` of
-pipeline/knowledge/bookkeeping.py; `_check_unchanged` and `refuse_agents` of pipeline/knowledge/confirming.py.
+pipeline/memory/books.py; the comparison and `refuse_agents` in `confirm_entries`.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +19,10 @@ from lineage.errors import InvalidInput, LineageError
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
 from lineage.extraction.candidates import Candidate
 from lineage.harness.detect_caller import Caller
-from lineage.pipeline.memory.books import confirm_entries, forget_entry, load_evidence, pin_globally
+from lineage.pipeline.memory.books import forget_entry, pin_globally
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from tests.support.books import show_book, write_file
 from tests.support.commands import SAMPLE_ID, LineageCommand, run_process
 from tests.support.workspace import open_test_workspace
@@ -43,31 +45,48 @@ def tabs(vault: LineageCommand) -> str:
 
 
 def test_the_printed_command_takes_back_that_an_edited_entry_was_forgotten(vault: LineageCommand, tabs: str) -> None:
-    """Both texts, the first and the edited one, may be remembered again."""
-    assert vault("memory", "edit", tabs, "Prefers tabs over spaces everywhere.").code == 0
+    """Both texts, the first and the edited one, may be remembered again: one id brings all of a forgetting back."""
+    edited = "Prefers tabs, 'always'; \"never\" $(spaces)."
+    assert vault("memory", "edit", tabs, edited).code == 0
     said = vault("memory", "forget", tabs).out
-    edited = ("remember", "--kind", "preference", "Prefers tabs over spaces everywhere.")
-    refused = vault(*edited).err
-    for text in (said, refused):
-        assert re.search(r"`lineage (memory restore [0-9a-f ]+)`", text), text
-    (line,) = re.findall(r"`lineage (memory restore [0-9a-f ]+)`", said)
-    assert vault(*line.split()).code == 0
-    assert vault(*edited).code == 0
+    assert f"\n  “{edited}”\n" in said
+    (restore,) = re.findall(r"^    lineage (memory restore [0-9a-f]+)$", said, re.MULTILINE)
+    (again,) = re.findall(r"^    (lineage remember .*)$", said, re.MULTILINE)
+    words = shlex.split(again)
+    assert re.search(r"`lineage memory restore [0-9a-f]+`", vault(*words[1:]).err)
+    assert "its 2 lines are deleted from books/global/preference.md" in vault(*restore.split()).out
+    assert "lineage:forgotten" not in (vault.root / PATH).read_text()
+    assert vault(*words[1:]).code == 0
+    (back,) = show_book(vault)
+    assert (back["text"], back["tags"], back["trust"]) == (edited, ["style"], "[user-stated]")
     assert vault("remember", "--kind", "preference", TABS).code == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_any_id_of_a_forgetting_restores_it(vault: LineageCommand, tabs: str, count: int) -> None:
+    assert vault("memory", "edit", tabs, "Prefers tabs over spaces everywhere.").code == 0
+    assert vault("memory", "forget", tabs).code == 0
+    ((other, head),) = re.findall(r"lineage:forgotten ([0-9a-f]+) with ([0-9a-f]+) -->", _read_text(vault))
+    assert head == tabs
+    assert vault("memory", "restore", *[other, tabs][:count], "--json").json.get("left", []) == []
+    assert "lineage:forgotten" not in _read_text(vault)
 
 
 def test_restore_takes_those_that_are_forgotten_and_names_the_others(vault: LineageCommand, tabs: str) -> None:
-    """Whoever took one of an entry's ids back can still give the whole line that `forget` printed."""
-    assert vault("memory", "edit", tabs, "Prefers tabs over spaces everywhere.").code == 0
-    (line,) = re.findall(r"`lineage memory restore ([0-9a-f ]+)`", vault("memory", "forget", tabs).out)
-    first, *others = line.split()
-    assert others and vault("memory", "restore", first).code == 0
-    again = vault("memory", "restore", first, *others)
+    """Of lines that older versions left, each is its own."""
+    first, other = "0" * 16, "1" * 16
+    lines = "".join(f"\n<!-- lineage:forgotten {name} -->\n" for name in (first, other))
+    write_file(vault, PATH, _read_text(vault) + lines)
+    assert vault("memory", "restore", first).code == 0
+    again = vault("memory", "restore", first, other)
     assert (again.code, f"left: {first!r} is not forgotten\n" in again.out) == (0, True), again.err
-    assert all(f"{one} may be learned again" in again.out for one in others)
-    assert vault("remember", "--kind", "preference", TABS).code == 0
-    none = vault("memory", "restore", first, *others)
-    assert (none.code, all(f"{one!r} is not forgotten" in none.err for one in (first, *others))) == (1, True)
+    assert f"{other} may be learned again: its line is deleted" in again.out
+    none = vault("memory", "restore", first, other)
+    assert (none.code, all(f"{one!r} is not forgotten" in none.err for one in (first, other))) == (1, True)
+
+
+def _read_text(vault: LineageCommand) -> str:
+    return (vault.root / PATH).read_text()
 
 
 def test_status_says_that_an_entry_waits(vault: LineageCommand, waiting: str) -> None:
@@ -268,7 +287,7 @@ def test_what_is_forgotten_stays_so_whoever_says_it(vault: LineageCommand) -> No
         for session in ("s-0", "s-1", "s-2"):
             said = remember(ws, Memo(text="The parser is hand-written."), Caller("codex", (session,)))
             assert said.status == "forgotten"
-            assert f"lineage:forgotten {said.id} -->" in (vault.root / str(said.path)).read_text()
+            assert f"lineage:forgotten {said.id} " in (vault.root / str(said.path)).read_text()
     assert vault("book", "list", "--pending", "--json").json["books"] == []
     assert vault("book", "forget", waiting).code == 1
     assert vault("remember", "The parser is hand-written.").code == 1

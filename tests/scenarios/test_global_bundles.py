@@ -15,7 +15,7 @@ from lineage.core.books.entry import DERIVED, USER_STATED, Entry, new_entry
 from lineage.documents.bundle_zip import unpack
 from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import remove
-from lineage.pipeline.memory.books import confirm_entries, load_evidence
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.pipeline.transfer.bundle_export import export_global
 from lineage.pipeline.transfer.bundles import import_bundle
 from lineage.workspace.book_index import index_books

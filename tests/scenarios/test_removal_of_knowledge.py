@@ -19,7 +19,8 @@ from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.memory.books import confirm_entries, demote_entry, edit_entry, load_evidence
+from lineage.pipeline.memory.books import demote_entry, edit_entry
+from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
 from tests.support.dead_processes import list_mutating_calls, read_all_files, run_until_crash

@@ -6,6 +6,7 @@ or another session, NO_COLOR or `--no-pager` isn't obeyed, or a pipe gets what i
 
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -161,6 +162,21 @@ def test_what_writes_names_the_workspace_once_it_has_written(root: Path) -> None
     for words in (["memory", "relearn", "--dry-run"], ["list"], ["reindex", "--json"]):
         assert f"workspace: {root}" not in run_on_terminal(root, *words, columns=200).text
     assert "workspace:" not in run_process(root, "reindex").out
+
+
+def test_forgetting_shows_the_words_on_one_line_and_commands_that_can_be_copied(root: Path) -> None:
+    text = "Ask before a dependency is added, whatever it is, and name who keeps it alive."
+    made = run_process(root, "remember", "--kind", "preference", text, "--json").json
+    seen = run_on_terminal(root, "memory", "forget", made["id"], columns=60)
+    words, restore, again = (next(line for line in seen.lines if mark in line) for mark in ("“", "restore", "remember"))
+    assert (len(words), words.startswith("  “Ask before a"), words.endswith("…”")) == (60, True, True)
+    assert restore == f"    lineage memory restore {made['id']}"
+    whole = f"    lineage remember --scope global --kind preference '{text}'"
+    assert again + seen.lines[seen.lines.index(again) + 1] + seen.lines[seen.lines.index(again) + 2] == whole
+    run_process(root, "memory", "restore", made["id"])
+    run_process(root, *shlex.split(whole)[1:])
+    pipe = run_process(root, "memory", "forget", made["id"]).out
+    assert f"  “{text}”\n" in pipe and f"{whole}\n" in pipe
 
 
 def test_colours_obey_the_environment(root: Path) -> None:

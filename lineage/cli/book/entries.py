@@ -29,6 +29,7 @@ from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
+from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
 from lineage.workspace.book_folders import locate_scopes
 from lineage.workspace.paths import expand_home
 
@@ -254,12 +255,12 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     """
     # an agent must not put its own proposals in force
     books.refuse_agents(detect_caller(), "confirm what waits for the user")
-    evidence = run_in_workspace(root, lambda ws: books.load_evidence(ws, entry_ids))
+    evidence = run_in_workspace(root, lambda ws: load_evidence(ws, entry_ids))
     if not yes and (as_json or not sys.stdin.isatty()):
         raise InvalidInput("this has to be confirmed", hint=f"`lineage memory review {' '.join(entry_ids)} --yes`")
     accepted = [item for item in evidence if as_json or _ask(item, yes=yes)]
     # opened anew: the workspace is not held while the user thinks
-    places = run_in_workspace(root, lambda ws: books.confirm_entries(ws, accepted, detect_caller()), writes=True)
+    places = run_in_workspace(root, lambda ws: confirm_entries(ws, accepted, detect_caller()), writes=True)
     if as_json:
         quotes = [{"quote": item.quote, "role": item.role, "said_at": item.turn_at} for item in accepted]
         print_json({"confirmed": [place.as_json() | quote for place, quote in zip(places, quotes, strict=True)]})
@@ -269,7 +270,7 @@ def confirm(root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> i
     return 0
 
 
-def _ask(evidence: books.Evidence, *, yes: bool) -> bool:
+def _ask(evidence: Evidence, *, yes: bool) -> bool:
     print_evidence(evidence)
     return yes or click.confirm(f"Put {evidence.location.entry.id} in force?")
 

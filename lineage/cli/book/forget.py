@@ -1,5 +1,6 @@
 """`lineage memory forget`, and `restore`, which takes it back."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,9 +10,13 @@ from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_change
-from lineage.cli.output import print_result, print_text
+from lineage.cli.output import cut_line, print_result, print_text
+from lineage.core.base.book_paths import GLOBAL
+from lineage.core.base.plural import pluralize
+from lineage.core.books.entry import Entry
+from lineage.extraction.candidates import HEURISTIC, MODEL
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.merge_statements import list_ids_to_forget
+from lineage.pipeline.memory.entry_writer import is_reworded
 from lineage.pipeline.memory.restore import restore_entries
 
 
@@ -20,6 +25,8 @@ from lineage.pipeline.memory.restore import restore_entries
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
     """Forget an entry, in use, waiting or archived. Its id stays in the book, so that it is not learned again.
 
+    Prints its words and the commands that bring it back. Nothing asks first.
+
     \b
     Example:
       lineage memory forget 718d
@@ -27,19 +34,39 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
     place = run_in_workspace(root, lambda ws: books.forget_entry(ws, entry_id, detect_caller()), writes=True)
     print_change(place, "forgotten", as_json=as_json)
     if not as_json:
-        ids = dict.fromkeys((place.entry.id, *list_ids_to_forget(place.ref.scope, place.ref.kind, place.entry)))
-        names = " ".join(ids)
-        print_text(f"  its words won't come back either; to take that back: `lineage memory restore {names}`")
+        print_text(cut_line(f"  “{' '.join(place.entry.body.split())}”"), folds=False)
+        print_text("  these words won't come back by themselves; to take that back:")
+        print_text(f"    lineage memory restore {place.entry.id}", folds=False)
+        print_text(f"    {build_return_command(place)}", folds=False)
     return 0
+
+
+def build_return_command(place: books.EntryLocation) -> str:
+    """Return the command line that brings a restored entry's words back: rules find them again, or a person types them.
+
+    A shell reads it as one line per line of the words.
+    """
+    entry, ref = place.entry, place.ref
+    if HEURISTIC in entry.tags and not is_reworded(ref, entry):
+        return "lineage memory relearn"
+    options = [] if (ref.scope, ref.kind) == (GLOBAL, "note") else ["--scope", ref.scope, "--kind", ref.kind]
+    for name, values in (("--tag", _list_own_tags(entry)), ("--about", [one.partition(":")[2] for one in entry.about])):
+        options += [word for value in values for word in (name, value)]
+    return shlex.join(["lineage", "remember", *options, *["--"] * entry.body.startswith("-"), entry.body])
+
+
+def _list_own_tags(entry: Entry) -> list[str]:
+    return [tag for tag in entry.tags if tag not in (HEURISTIC, MODEL)]
 
 
 @options.command("restore", writes=True)
 @click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 def restore(root: Path, entry_ids: Sequence[str], as_json: bool) -> int:
-    """Let a forgotten entry be learned again: delete the line that prevents it.
+    """Let a forgotten entry be learned again: delete the lines that prevent it.
 
-    Its words are gone; it is learned again from its session, or you remember it again. Of several ids, those that are
-    not forgotten are named and left.
+    One id is enough: the other ids that the same `forget` put away come back with it. The words are gone; `lineage
+    memory relearn` learns them again from the entry's session, and what you typed you remember again. Of several ids,
+    those that are not forgotten are named and left.
 
     \b
     Example:
@@ -48,11 +75,12 @@ def restore(root: Path, entry_ids: Sequence[str], as_json: bool) -> int:
     """
     caller = detect_caller()
     found, left = run_in_workspace(root, lambda ws: restore_entries(ws, entry_ids, caller), writes=True)
-    restored = [{"id": name, "paths": [ref.path for ref in refs]} for name, refs in found]
+    restored = [{"id": one.id, "paths": [ref.path for ref in one.refs]} for one in found]
 
     def print_lines() -> None:
-        for name, refs in found:
-            print_text(f"{name} may be learned again: its line is deleted from {', '.join(ref.path for ref in refs)}")
+        for one in found:
+            lines = f"its {pluralize(len(one.ids), 'line')} are" if len(one.ids) > 1 else "its line is"
+            print_text(f"{one.id} may be learned again: {lines} deleted from {', '.join(ref.path for ref in one.refs)}")
         for problem in left:
             print_text(f"left: {problem}")
         print_text("  its text is not back: `lineage memory relearn` learns it again from its session;")

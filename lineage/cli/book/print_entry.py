@@ -3,6 +3,7 @@
 from lineage.cli.output import format_when, is_terminal, print_text
 from lineage.core.books.sightings import count_sightings
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.waiting_entries import Evidence
 
 SHORT_ENTRY_ID = 8
 """An entry's id is 16 letters of a hash: the first eight tell it from all others of a workspace."""
@@ -24,7 +25,7 @@ def print_entry(place: books.EntryLocation) -> None:
         print_text(f"    {line}".rstrip())
 
 
-def print_evidence(evidence: books.Evidence) -> None:
+def print_evidence(evidence: Evidence) -> None:
     """Print an entry that waits, the words it came from and a link to them."""
     entry, ref = evidence.location.entry, evidence.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")

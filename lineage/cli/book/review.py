@@ -14,6 +14,7 @@ from lineage.cli.book.print_entry import print_evidence
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
 from lineage.workspace.workspace import Workspace
 
 _CONFIRM, _FORGET, _SKIP, _QUIT = "y", "n", "s", "q"
@@ -52,12 +53,12 @@ def command(context: click.Context, root: Path, entry_ids: Sequence[str], yes: b
     return _review(root, waiting)
 
 
-def _load_waiting(ws: Workspace) -> list[books.Evidence]:
+def _load_waiting(ws: Workspace) -> list[Evidence]:
     names = [place.entry.id for book in books.list_books(ws) for place in book.waiting]
-    return books.load_evidence(ws, names) if names else []
+    return load_evidence(ws, names) if names else []
 
 
-def _review(root: Path, waiting: Sequence[books.Evidence]) -> int:
+def _review(root: Path, waiting: Sequence[Evidence]) -> int:
     """Ask about each entry and do what the key says at once: what was answered stays, wherever the user stops."""
     counts = {_CONFIRM: 0, _FORGET: 0}
     left = len(waiting)
@@ -76,10 +77,10 @@ def _review(root: Path, waiting: Sequence[books.Evidence]) -> int:
     return 0
 
 
-def _apply(root: Path, item: books.Evidence, *, is_confirmed: bool) -> None:
+def _apply(root: Path, item: Evidence, *, is_confirmed: bool) -> None:
     name = item.location.entry.id
     if is_confirmed:
-        run_in_workspace(root, lambda ws: books.confirm_entries(ws, [item], detect_caller()), writes=True)
+        run_in_workspace(root, lambda ws: confirm_entries(ws, [item], detect_caller()), writes=True)
         print_text(f"remembered: {name}")
     else:
         run_in_workspace(root, lambda ws: books.forget_entry(ws, name, detect_caller()), writes=True)

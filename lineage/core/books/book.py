@@ -13,6 +13,7 @@ from lineage.core.books.entry import (
     DERIVED,
     ENTRY_ID,
     HAND,
+    TOMBSTONE,
     USER_STATED,
     Entry,
     compute_entry_id,
@@ -37,12 +38,16 @@ _HEX = re.compile(rf"(?<![0-9a-f]){ENTRY_ID.pattern}(?![0-9a-f])")
 
 # Parts and entries are named tuples: a large book has thousands, and each edit parses it again.
 class BookPart(NamedTuple):
-    """A part of a book: an entry, a tombstone or free text. No edit touches an entry without its end marker."""
+    """A part of a book: an entry, a tombstone or free text. No edit touches an entry without its end marker.
+
+    `forgotten_with` is the id of the entry that a tombstone was left with, "" for that entry's own.
+    """
 
     raw: str
     entry: Entry | None = None
     forgotten_id: str = ""
     is_complete: bool = True
+    forgotten_with: str = ""
 
     @property
     def is_free_text(self) -> bool:
@@ -68,7 +73,12 @@ class Book:
     @property
     def forgotten_ids(self) -> frozenset[str]:
         """The ids of forgotten entries."""
-        return frozenset(part.forgotten_id for part in self.parts if part.forgotten_id)
+        return frozenset(identifier for identifier, _ in self.tombstones)
+
+    @property
+    def tombstones(self) -> frozenset[tuple[str, str]]:
+        """The id of each tombstone, and that of the entry that it was left with, "" for that entry's own."""
+        return frozenset((part.forgotten_id, part.forgotten_with) for part in self.parts if part.forgotten_id)
 
     @property
     def all_ids(self) -> frozenset[str]:
@@ -195,9 +205,10 @@ def make_entry_part(book: Book, entry: Entry) -> BookPart:
     return BookPart(_LINE_END.sub(book.line_end, render_entry(entry)), entry)
 
 
-def make_tombstone_part(book: Book, identifier: str) -> BookPart:
+def make_tombstone_part(book: Book, identifier: str, forgotten_with: str = "") -> BookPart:
     """Return the part of a forgotten entry, with the book's line ends."""
-    return BookPart(_LINE_END.sub(book.line_end, render_tombstone(identifier)), forgotten_id=identifier)
+    line = _LINE_END.sub(book.line_end, render_tombstone(identifier, forgotten_with))
+    return BookPart(line, forgotten_id=identifier, forgotten_with=forgotten_with)
 
 
 def append_parts(book: Book, *parts: BookPart) -> Book:
@@ -270,9 +281,9 @@ class _BookParser:
             self._end_unclosed(number)
             self._entry = entry
             self._lines.append(line)
-        elif word == "forgotten" and ENTRY_ID.fullmatch(value):
+        elif word == "forgotten" and (found := TOMBSTONE.fullmatch(value)):
             self._end_unclosed(number)
-            self._parts.append(BookPart(line, forgotten_id=value))
+            self._parts.append(BookPart(line, forgotten_id=found[1], forgotten_with=found[2] or ""))
         elif word == "end" and self._entry and self._entry.id == value:
             self._lines.append(line)
             self._close(sound=True)

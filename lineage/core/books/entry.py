@@ -28,6 +28,8 @@ USER_SOURCES = frozenset({HAND, MANUAL, USER_TURN, CONFIRMED})
 USER_STATED, DERIVED = "[user-stated]", "[derived]"
 
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+TOMBSTONE = re.compile(rf"({ENTRY_ID.pattern})(?: with ({ENTRY_ID.pattern}))?")
+"""The value of a forgotten entry's line: its id, and that of the entry that it was forgotten with."""
 UNTIL_CAPTURE = ("until", '"capture"')
 """In `more` of a pending entry: an agent remembered it, and no capture has compared it with what tools said."""
 _TITLE = re.compile(
@@ -183,9 +185,12 @@ def render_entry(entry: Entry) -> str:
     return f"<!-- lineage:entry {_render_comment(entry)} -->\n{entry.text}{gap}<!-- lineage:end {entry.id} -->\n"
 
 
-def render_tombstone(identifier: str) -> str:
-    """Return the line in place of a forgotten entry. Deleting it by hand undoes the forgetting."""
-    return f"<!-- lineage:forgotten {identifier} -->\n"
+def render_tombstone(identifier: str, forgotten_with: str = "") -> str:
+    """Return the line in place of a forgotten entry. Deleting it by hand undoes the forgetting.
+
+    `forgotten_with` is the entry whose forgetting put this id away too: restoring that one restores both.
+    """
+    return f"<!-- lineage:forgotten {identifier}{f' with {forgotten_with}' if forgotten_with else ''} -->\n"
 
 
 def parse_entry(value: str) -> Entry | None:

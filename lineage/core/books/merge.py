@@ -80,8 +80,8 @@ class _Merge:
 
     def add_tombstones(self, book: Book) -> Book:
         """Return the book with the tombstones that only `yours` has."""
-        missing = sorted((self.yours.forgotten_ids - self.base.forgotten_ids) - book.forgotten_ids)
-        return append_parts(book, *(make_tombstone_part(book, identifier) for identifier in missing))
+        missing = sorted((self.yours.tombstones - self.base.tombstones) - book.tombstones)
+        return append_parts(book, *(make_tombstone_part(book, *tombstone) for tombstone in missing))
 
     def add_free_lines(self, book: Book) -> Book:
         """Return the book with the free lines of `yours`, if both sides changed the free text."""

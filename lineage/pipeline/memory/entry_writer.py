@@ -130,6 +130,12 @@ def parse_quote(entry: Entry) -> str:
     return words if isinstance(words, str) else entry.body
 
 
+def is_reworded(ref: BookRef, entry: Entry) -> bool:
+    """Return whether an entry in a book was found in a transcript in other words than it has now."""
+    turn_id = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")[2]
+    return compute_entry_id(ref.scope, ref.kind, entry.body, turn_id or entry.origin) != entry.id
+
+
 def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:
     """Return the ids and normalized texts that the shelves of a book hold, and the ids that they have forgotten."""
     shelves = list(books)

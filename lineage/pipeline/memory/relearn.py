@@ -30,6 +30,7 @@ from lineage.pipeline.memory.entry_writer import (
     SIBLING_KINDS,
     WriteResult,
     clean_subjects,
+    is_reworded,
     learn_from_capture,
     write_drafts,
 )
@@ -142,10 +143,9 @@ def _is_replaceable(ref: BookRef, part: BookPart, readable: set[str]) -> bool:
     entry = part.entry
     if entry is None or not part.is_complete or HEURISTIC not in entry.tags:
         return False
-    path, _, turn_id = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")
+    path = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")[0]
     path = path if path.endswith(".md") else f"{path}.md"
-    is_changed = compute_entry_id(ref.scope, ref.kind, entry.body, turn_id or entry.origin) != entry.id
-    return path in readable and not (is_changed or entry.updated or entry.done)
+    return path in readable and not (is_reworded(ref, entry) or entry.updated or entry.done)
 
 
 def _compute_id(ws: Workspace, admission: Admission) -> str:

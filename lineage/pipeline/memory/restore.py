@@ -1,6 +1,7 @@
 """A forgotten entry may come back: `lineage memory restore`."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books.book import Book, with_parts
@@ -11,15 +12,26 @@ from lineage.pipeline.memory.books import refuse_agents
 from lineage.workspace.workspace import Workspace
 
 
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """An id that was restored, `ids` with all that its forgetting put away, and the books that held one of them."""
+
+    id: str
+    ids: tuple[str, ...]
+    refs: tuple[BookRef, ...]
+
+
 def restore_entries(
     ws: Workspace, prefixes: Sequence[str], caller: Caller | None = None
-) -> tuple[list[tuple[str, list[BookRef]]], list[str]]:
-    """Restore those that are forgotten. Return each id with its books, and why the others were left.
+) -> tuple[list[Restored], list[str]]:
+    """Restore those that are forgotten, each with what its forgetting put away. Return them, and why others were left.
 
     Raises NotFoundError if none is forgotten, and as `restore_entry`.
     """
-    restored, problems = list[tuple[str, list[BookRef]]](), list[NotFoundError]()
+    restored, problems = list[Restored](), list[NotFoundError]()
     for prefix in dict.fromkeys(prefixes):
+        if any(name.startswith(prefix.lower()) for one in restored for name in one.ids if prefix):
+            continue
         try:
             restored.append(restore_entry(ws, prefix, caller))
         except NotFoundError as problem:
@@ -29,31 +41,33 @@ def restore_entries(
     return restored, [one.message for one in problems]
 
 
-def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> tuple[str, list[BookRef]]:
-    """Delete the tombstones of a forgotten entry; return its id and the books that held one.
+def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> Restored:
+    """Delete the tombstones of a forgotten entry and those that were left with it.
 
     Its words may be learned or remembered again; forgetting left no copy of them here. Raises NotFoundError for no id
     or many, LineageError inside a harness.
     """
     refuse_agents(caller, "let a forgotten entry come back")
-    refs = list(ws.documents.books.list())
-    held = {ref: ws.documents.books.read(ref).forgotten_ids for ref in refs}
-    names = sorted({name for ids in held.values() for name in ids if prefix and name.startswith(prefix.lower())})
+    held = {ref: ws.documents.books.read(ref).tombstones for ref in ws.documents.books.list()}
+    every = frozenset[tuple[str, str]]().union(*held.values())
+    names = sorted({name for name, _ in every if prefix and name.startswith(prefix.lower())})
     if len(names) != 1:
         problem = (
             f"several forgotten entries begin with {prefix[:40]!r}" if names else f"{prefix[:40]!r} is not forgotten"
         )
         hint = "the lines `<!-- lineage:forgotten ID -->` in books/ have the ids: `lineage memory restore ID`"
         raise NotFoundError(problem, hint=hint)
+    heads = {head or name for name, head in every if name == names[0]}
+    ids = {names[0], *heads, *(name for name, head in every if head in heads)}
 
-    def drop_tombstone(book: Book) -> Book:
-        return with_parts(book, [part for part in book.parts if part.forgotten_id != names[0]])
+    def drop_tombstones(book: Book) -> Book:
+        return with_parts(book, [part for part in book.parts if part.forgotten_id not in ids])
 
-    found = [ref for ref, ids in held.items() if names[0] in ids]
+    found = tuple(ref for ref, tombstones in held.items() if any(name in ids for name, _ in tombstones))
 
     def restore(staged: Workspace) -> None:
         for ref in found:
-            staged.documents.books.update(ref.scope, ref.kind, drop_tombstone, ref.shelf)
+            staged.documents.books.update(ref.scope, ref.kind, drop_tombstones, ref.shelf)
 
     change_books(ws, restore)
-    return names[0], found
+    return Restored(names[0], (names[0], *sorted(ids - {names[0]})), found)

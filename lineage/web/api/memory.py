@@ -19,6 +19,7 @@ from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
+from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
 from lineage.web import models
 from lineage.web.routes import GET, PATCH, POST, Reply, Route, WebCall
 from lineage.workspace.lookup import read_status
@@ -106,7 +107,7 @@ def _forget(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
 
 
 def _get_evidence(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
-    (evidence,) = books.load_evidence(ws, [id])
+    (evidence,) = load_evidence(ws, [id])
     return models.dump_evidence(evidence, hash_evidence(evidence))
 
 
@@ -131,7 +132,7 @@ def _get_document(ws: Workspace, call: WebCall) -> Any:
     return call.service.openapi_document
 
 
-def hash_evidence(evidence: books.Evidence) -> str:
+def hash_evidence(evidence: Evidence) -> str:
     """Return a hash of all shown evidence of a pending entry: it changes if any part does."""
     location = evidence.location
     source = (evidence.quote, evidence.link, evidence.role, evidence.turn_at, evidence.replaces)
@@ -141,11 +142,11 @@ def hash_evidence(evidence: books.Evidence) -> str:
 
 def confirm_evidence(ws: Workspace, call: WebCall, entry_id: str, seen: str) -> books.EntryLocation:
     """Put the pending entry in force as shown. Raises InvalidInput if it changed since."""
-    shown = books.load_evidence(ws, [entry_id])
+    shown = load_evidence(ws, [entry_id])
     if not hmac.compare_digest(hash_evidence(shown[0]).encode(), seen.encode()):
         entry_id = shown[0].location.entry.id
         raise InvalidInput(f"{entry_id} isn't what was shown", hint="look at it again, then confirm it")
-    return books.confirm_entries(ws, shown, call.service.caller)[0]
+    return confirm_entries(ws, shown, call.service.caller)[0]
 
 
 ROUTES = (

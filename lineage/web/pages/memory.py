@@ -15,6 +15,7 @@ from lineage.pipeline.memory import books
 from lineage.pipeline.memory.entry_writer import parse_quote
 from lineage.pipeline.memory.explain_entry import trace_entry
 from lineage.pipeline.memory.remember import Memo, remember
+from lineage.pipeline.memory.waiting_entries import load_evidence
 from lineage.web import display
 from lineage.web.api.memory import EntryId, confirm_evidence, hash_evidence
 from lineage.web.pages import panels
@@ -84,7 +85,7 @@ def _remember(ws: Workspace, call: WebCall, *, text: str = "", scope: str = "", 
 
 
 def _show_confirmation(ws: Workspace, call: WebCall, *, id: EntryId) -> TemplateView:
-    (one,) = books.load_evidence(ws, [id])
+    (one,) = load_evidence(ws, [id])
     size = sum(map(display.measure, (one.location.entry.body, one.quote, *one.replaces)))
     # what can't be shown whole can't be confirmed
     values = {

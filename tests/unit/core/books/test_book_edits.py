@@ -7,7 +7,14 @@ What the guards rest on: `known` in `add`; the tombstone in `forget`; `can_super
 import pytest
 
 from lineage.core.books import book_edits as changes
-from lineage.core.books.book import Book, new_book, parse_book, serialize_book
+from lineage.core.books.book import (
+    Book,
+    append_parts,
+    make_tombstone_part,
+    new_book,
+    parse_book,
+    serialize_book,
+)
 from lineage.core.books.book_edits import Cap, default_cap, roll_over
 from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, MANUAL, USER_STATED, Entry, new_entry
 from lineage.core.books.merge import merge_books
@@ -274,6 +281,19 @@ def test_what_one_side_forgot_stays_forgotten_and_new_words_of_the_other_stay() 
 def test_what_both_sides_bind_an_entry_to_is_kept() -> None:
     ours, theirs = (by_hand(BASE, '"supersedes": []', f'"supersedes": [], "about": ["file:{one}.py"]') for one in "ab")
     assert merge_books(BASE, ours, theirs).entries[0].about == ("file:b.py", "file:a.py")
+
+
+def test_what_was_forgotten_together_stays_together_in_a_merge() -> None:
+    """Whichever side's order the file has, and where both sides left the same id with another entry."""
+    first, second, near = entry("One.").id, entry("Two.").id, "0" * 16
+
+    def forget(name: str) -> Book:
+        left = changes.forget(BASE, name)
+        return append_parts(left, make_tombstone_part(left, near, name))
+
+    both = {(first, ""), (near, first), (second, ""), (near, second)}
+    for ours, theirs in ((forget(first), forget(second)), (forget(second), forget(first))):
+        assert merge_books(BASE, ours, theirs).tombstones == both
 
 
 def test_a_marker_that_a_human_changed_is_none_once_its_entry_is_forgotten() -> None:

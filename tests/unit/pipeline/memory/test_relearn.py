@@ -13,6 +13,7 @@ import pytest
 
 from lineage.core.base.book_paths import BookRef
 from lineage.core.books import book_edits
+from lineage.core.books.book import append_parts, make_entry_part
 from lineage.core.books.entry import Entry, compute_entry_id
 from lineage.core.books.sightings import read_sightings, write_sightings
 from lineage.errors import InvalidInput, LineageError
@@ -21,6 +22,7 @@ from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
+from lineage.pipeline.memory.restore import restore_entry
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry
 from tests.support.workspace import end_session, make_turns, open_memory_workspace, read_store
@@ -142,6 +144,32 @@ def test_what_was_forgotten_stays_forgotten_also_within_a_longer_text(ws: Worksp
     data = ws.documents.store.read(other.path).data + f"\n<!-- lineage:forgotten {lesson} -->\n".encode()
     ws.documents.store.replace(other.path, data, ws.documents.store.read(other.path).version)
     assert texts(relearn_books(ws)) == ([], [])
+
+
+def test_what_is_restored_by_one_id_is_learned_again(ws: Workspace, path: str) -> None:
+    """Forgetting puts away the words without their turn too, and near-duplicates: one id brings all of that back."""
+    (known,) = ws.documents.books.read(BOOK).entries
+    books.forget_entry(ws, known.id)
+    assert len(ws.documents.books.read(BOOK).forgotten_ids) == 3
+    assert texts(relearn_books(ws)) == ([], [])
+    restored = restore_entry(ws, known.id)
+    assert (restored.id, len(restored.ids), restored.refs) == (known.id, 3, (BOOK,))
+    assert not ws.documents.books.read(BOOK).forgotten_ids
+    assert texts(relearn_books(ws)) == ([], [GOOD])
+    assert [entry.id for entry in ws.documents.books.read(BOOK).entries] == [known.id]
+
+
+def test_an_id_that_two_forgettings_put_away_is_restored_with_each(ws: Workspace, path: str) -> None:
+    """What resembles two entries is kept away by either; restoring one leaves the other's own line."""
+    (known,) = ws.documents.books.read(BOOK).entries
+    books.forget_entry(ws, known.id)
+    other = known._replace(id="0" * 16)
+    book = ws.documents.books.read(BOOK)
+    ws.documents.books.write_merged(BOOK, book, append_parts(book, make_entry_part(book, other)))
+    books.forget_entry(ws, other.id)
+    assert len(ws.documents.books.read(BOOK).tombstones) == 6
+    assert len(restore_entry(ws, other.id).ids) == 3
+    assert ws.documents.books.read(BOOK).tombstones == {(known.id, "")}
 
 
 def test_a_transcript_that_cannot_be_read_changes_nothing(ws: Workspace, path: str) -> None:
