@@ -27,7 +27,8 @@ from lineage.workspace.workspace import Workspace
 @click.option("--scope", metavar="SCOPE", help="global, project/NAME, agent/ID, peer/ID or session/TOKEN.")
 @click.option(
     "--kind", metavar="KIND",
-    help="note (the default), preference, decision, fact, context, finding, lesson, task, handoff, or any other name.",
+    help="note (the default), preference (a rule), decision, fact, context, finding, lesson, task, handoff, or any "
+    "other name.",
 )  # fmt: skip
 @click.option("--curated", is_flag=True, help="Append it to AGENT_MEMORY.md.")
 @click.option("--daily", is_flag=True, help="Into the agent's note of today (UTC).")
@@ -43,6 +44,8 @@ def command(
     root: Path, text: Sequence[str], kind: str | None, curated: bool, daily: bool, as_json: bool, **memo_options: Any
 ) -> int:
     """Remember TEXT: a note for every session, unless a scope or kind is named. TEXT `-` is stdin.
+
+    A rule is a preference: `--kind rule` makes one, too.
 
     What you type here counts as yours. An agent's memo is marked derived, and only its session sees it until that
     session is captured. A memo for all projects, or one that repeats a tool's output, waits for your review.

@@ -227,7 +227,7 @@ def print_books(books: Sequence[BookOverview], projects: Mapping[str, str], rest
         for scope, group in groupby(books, key=lambda book: book.ref.scope):
             console.print(join_line([clean(scope, "bold"), projects.get(scope, "")]))
             for book in group:
-                counts = join_line([f"{book.entries} in use", _count_more(book)], ", ")
+                counts = join_line([f"{book.entries - book.stale} in use", _count_more(book)], ", ")
                 console.print(Text(f"  {book.ref.kind:12} ").append_text(counts))
         for problem in (problem for book in books for problem in book.problems):
             console.print(clean(f"problem: {problem}", "red"))
@@ -238,5 +238,5 @@ def print_books(books: Sequence[BookOverview], projects: Mapping[str, str], rest
 
 
 def _count_more(book: BookOverview) -> str:
-    counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    counts = {"stale": book.stale, "waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -94,7 +94,8 @@ class Books:
                 self.write_merged(ref, book, book_edits.forget(book, identifier))
                 is_known = True
         if not is_known:
-            raise NotFoundError(f"no entry {identifier[:40]!r} in {kind} of {scope}", hint="run `lineage memory show`")
+            hint = f"`lineage memory show {scope} {kind}` prints its entries with ids"
+            raise NotFoundError(f"no entry {identifier[:40]!r} in {kind} of {scope}", hint=hint)
 
     def roll_over(self, scope: str, kind: str, cap: Cap | None = None) -> int:
         """Bring a book within its cap. Return the number of entries that went into archives."""

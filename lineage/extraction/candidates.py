@@ -231,7 +231,7 @@ def _classify_report(seen: Mapping[str, str]) -> str:
 
 
 def _build_candidate(one: Utterance, score: float) -> Candidate:
-    quote = _whole_statement(one)
+    quote = read_statement(one)
     # What nobody has answered yet may be a paste that went wrong: it waits.
     waits = one.role == USER and "unanswered" in one.seen
     return Candidate(
@@ -240,7 +240,7 @@ def _build_candidate(one: Utterance, score: float) -> Candidate:
     )  # fmt: skip
 
 
-def _whole_statement(one: Utterance) -> str:
+def read_statement(one: Utterance) -> str:
     """Return a sentence with what makes it stand by itself: the paragraph after a label, or what `this` points at."""
     sentence, after = one.sentence, one.sentence.after
     for further in split_sentences(after, MAX_LENGTH) if one.label else ():

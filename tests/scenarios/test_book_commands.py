@@ -188,6 +188,54 @@ def test_edit_replaces_the_body_and_nothing_else(vault: LineageCommand, tabs: st
     assert show_book(vault)[0]["text"] == "From stdin."
 
 
+@pytest.fixture
+def derived(vault: LineageCommand, waiting: str) -> str:
+    """The id of an agent's note in a project."""
+    return str(vault("memory", "move", waiting, "project/demo", "--json").json["entry"]["id"])
+
+
+def test_what_a_person_writes_into_a_derived_entry_is_the_person_s(vault: LineageCommand, derived: str) -> None:
+    assert show_book(vault, "project/demo", "note")[0]["trust"] == "[derived]"
+    done = vault("memory", "edit", derived, "The parser is generated.")
+    assert done.out == f"edited: {derived}, note of project/demo (books/project/demo/note.md) [user-stated]\n"
+    (entry,) = show_book(vault, "project/demo", "note")
+    assert (entry["trust"], entry["source"], entry["id"]) == ("[user-stated]", "confirmed", derived)
+    assert "you confirmed or edited it" in vault("memory", "why", derived).out
+    again = vault("memory", "edit", derived, "The parser is generated.")
+    assert again.out.startswith(f"unchanged: {derived}, ")
+    assert show_book(vault, "project/demo", "note") == [entry]
+
+
+@pytest.mark.slow
+def test_an_editor_that_changes_nothing_leaves_what_was(
+    vault: LineageCommand, derived: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = files(vault.root)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "true")
+    assert vault("memory", "edit", derived).out.startswith(f"unchanged: {derived}, ")
+    assert list(vault("memory", "edit", derived, "--json").json) == ["entry"]
+    assert files(vault.root) == before
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nsed -i "s/hand-written/generated/" "$2"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(script))
+    seen = vault("memory", "edit", derived).out
+    assert seen.startswith("edited: ") and seen.endswith(" [user-stated]\n")
+    assert show_book(vault, "project/demo", "note")[0]["trust"] == "[user-stated]"
+
+
+def test_a_moved_entry_s_new_id_is_named(vault: LineageCommand, tabs: str) -> None:
+    moved = vault("memory", "move", tabs, "project/demo").out
+    assert moved.startswith(f"moved, its id is new: {show_book(vault, 'project/demo')[0]['id']}, ")
+
+
+def test_what_is_no_task_is_answered_with_commands_that_work(vault: LineageCommand, tabs: str) -> None:
+    said = vault("memory", "done", tabs).err
+    commands = [line for line in re.findall(r"`lineage ([^`]*)`", said) if "SCOPE" not in line]
+    assert commands == ["memory list"] and vault(*commands[0].split()).code == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["VISUAL", "EDITOR"])
 def test_edit_opens_the_editor_at_the_line(

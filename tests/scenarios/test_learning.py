@@ -129,6 +129,17 @@ def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage
     assert "label: lesson\n" in shown
     typed = lineage("book", "add", "global", "preference", "Prefers tabs over spaces.", "--json").json["id"]
     assert "you typed it: it was not learned by rule" in lineage("book", "why", typed).out
+    for text in ("npm remembers.", "Lesson: npm forgets. It does. Always."):  # the second one holds the first words
+        assert lineage("memory", "edit", entries["assistant_turn"], text).code == 0
+        edited = lineage("memory", "why", entries["assistant_turn"]).out
+        assert "  edited by hand since; came from [[memory/" in edited
+        assert "  its words then:\n    | Lesson: npm forgets. It does.\n" in edited and "came from:" not in edited
+        assert "label: lesson\n" in edited
+    transcript = next((lineage.root / "memory").rglob("*--transcript.md"))
+    transcript.rename(transcript.with_suffix(".away"))
+    away = lineage("memory", "why", entries["assistant_turn"], "--json").json
+    assert (away["quote"], away["score"], away["problem"]) == ("", None, "its sentence isn't in a capture any more")
+    transcript.with_suffix(".away").rename(transcript)
     assert lineage("remove", "s-1", "--yes").code == 0
     assert lineage("book", "why", entries["user_turn"]).code != 0
 

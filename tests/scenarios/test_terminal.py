@@ -16,6 +16,7 @@ import pytest
 
 from lineage.app.workspace import run_in_workspace
 from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
 from tests.support.commands import run_process
 from tests.support.sample_workspace import write_sample_workspace
 from tests.support.terminals import Seen, run_on_terminal
@@ -115,6 +116,16 @@ def test_a_book_of_a_project_names_its_folder(root: Path) -> None:
     listed = run_process(root, "list", "--project", "reader", "--json").json["sessions"]
     assert f"project/reader · {listed[0]['project']}" in seen.lines, seen.text
     assert seen.lines.count("global") == 1
+
+
+def test_stale_tasks_are_counted_apart(root: Path) -> None:
+    """Beside those in use: what `show` calls stale is told to nobody."""
+    for number, at in ((1, "2025-01-01T00:00:00.000Z"), (2, "2025-01-02T00:00:00.000Z")):
+        with open_test_workspace(root) as ws:
+            write_entry(ws, "project/old", "task", f"Wash wombat {number}.", at=at, source="user_turn")
+    run_process(root, "memory", "add", "project/old", "task", "Feed the wombats.")
+    assert "  task         1 in use, 2 stale" in run_on_terminal(root, "memory", "list").lines
+    assert "3 entries, 2 of them stale\n" in run_process(root, "memory", "list").out
 
 
 def test_books_are_listed_while_the_index_is_away(root: Path) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from lineage.app.locations import detect_caller, is_bucket
+from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.print_entry import print_entry, print_evidence, print_indented
-from lineage.cli.open import build_command, find_editor, run_program
 from lineage.cli.output import (
     format_counts,
     is_terminal,
@@ -25,7 +24,6 @@ from lineage.core.base.book_paths import PENDING, BookRef
 from lineage.core.base.plural import pluralize
 from lineage.errors import IndexUnavailable, InvalidInput
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
@@ -36,9 +34,9 @@ from lineage.workspace.paths import expand_home
 _GLOBAL_KINDS = ("decision", "preference")
 
 
-def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> int:
+def print_change(place: books.EntryLocation, action: str, *, as_json: bool, more: str = "") -> int:
     """Print an entry that was changed and its place, and return the exit code 0."""
-    line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path})"
+    line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path}){more}"
     return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
 
 
@@ -47,7 +45,7 @@ def print_change(place: books.EntryLocation, action: str, *, as_json: bool) -> i
 @click.option("--pending", is_flag=True, help="List the entries that wait for your confirmation instead.")
 @options.no_pager
 def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
-    """The books, and how many entries each has: in use, waiting, archived, forgotten.
+    """The books, and how many entries each has: in use, stale, waiting, archived, forgotten.
 
     \b
     Example:
@@ -87,7 +85,12 @@ def _locate_projects(root: Path) -> dict[str, str]:
 
 
 def _print_book(book: books.BookOverview, *, pending: bool) -> None:
-    counts = {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    counts = {
+        "of them stale": book.stale,
+        "waiting": len(book.waiting),
+        "archived": book.archived,
+        "forgotten": book.forgotten,
+    }
     more = "".join(f", {count} {what}" for what, count in counts.items() if count)
     print_text(f"{book.ref.scope:24} {book.ref.kind:20} {pluralize(book.entries, 'entry')}{more}")
     for problem in book.problems:
@@ -109,8 +112,8 @@ def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
 def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
     """Print the entries of a book: id, date, trust, state and text, and the problems of its file.
 
-    Text between no markers is an entry of yours. A state is one of standing, superseded, done, pinned, stale (an open
-    task that no session mentioned for 14 days), waiting.
+    Text between no markers is an entry of yours. A state is one of standing (in use), superseded, done, pinned, stale
+    (an open task that no session mentioned for 14 days), waiting.
 
     \b
     Example:
@@ -140,42 +143,6 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     if not contents.entries:
         print_text(f"nothing in {ref.path}; `lineage memory list` names the books")
     return 0
-
-
-@options.command("edit", writes=True)
-@click.argument("entry_id", metavar="ID")
-@click.argument("text", required=False)
-def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
-    """Give an entry another text; without TEXT, open its book in VISUAL or EDITOR, at its line. TEXT `-` is stdin.
-
-    An edited entry keeps its id, date and source.
-
-    \b
-    Example:
-      lineage memory edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
-      lineage memory edit 718d
-    """
-    if text is None:
-        place = _edit_in_editor(root, entry_id)
-    else:
-        body = options.read_text([text])
-        place = run_in_workspace(root, lambda ws: books.edit_entry(ws, entry_id, body, detect_caller()), writes=True)
-    return print_change(place, "edited", as_json=as_json)
-
-
-def _edit_in_editor(root: Path, entry_id: str) -> books.EntryLocation:
-    """Open the book in the user's editor, then publish it; return the entry's place before the edit."""
-    books.refuse_agents(detect_caller(), "open the user's editor")
-    if is_bucket(root):
-        raise InvalidInput(
-            "an editor opens files, and this book lies in a bucket", hint="run `lineage memory edit ID TEXT`"
-        )
-    command = find_editor("give the text: `lineage memory edit ID TEXT`")
-    place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
-    words = build_command(command, root / place.ref.path, place.line, waits=True)
-    run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
-    run_in_workspace(root, lambda ws: publish_books(ws, [place.ref]), writes=True)
-    return place
 
 
 @options.command("done", writes=True)
@@ -238,7 +205,7 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
       lineage memory move 718d project/lineage
     """
     place = run_in_workspace(root, lambda ws: books.demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
-    return print_change(place, "moved", as_json=as_json)
+    return print_change(place, "moved, its id is new", as_json=as_json)
 
 
 @options.command("confirm", writes=True)
@@ -293,7 +260,10 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
 
 def _print_explanation(found: Explanation) -> None:
     print_entry(found.location)
-    print_indented("came from", found.quote)
+    if found.is_edited:
+        print_text(f"  edited by hand since; came from {found.location.entry.origin}")
+    if found.quote:
+        print_indented("its words then" if found.is_edited else "came from", found.quote)
     if found.problem:
         print_text(f"  {found.problem}")
         return

@@ -3,7 +3,7 @@
 from lineage.cli.output import format_when, is_terminal, print_text
 from lineage.core.books.sightings import count_sightings
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.waiting_entries import Evidence
+from lineage.pipeline.memory.waiting_entries import Evidence, explain_waiting
 
 SHORT_ENTRY_ID = 8
 """An entry's id is 16 letters of a hash: the first eight tell it from all others of a workspace."""
@@ -26,9 +26,10 @@ def print_entry(place: books.EntryLocation) -> None:
 
 
 def print_evidence(evidence: Evidence) -> None:
-    """Print an entry that waits, the words it came from and a link to them."""
+    """Print an entry that waits, why it does, the words it came from and a link to them."""
     entry, ref = evidence.location.entry, evidence.location.ref
     print_text(f"{entry.id}  {ref.kind} of {ref.scope}, {entry.at[:10]}")
+    print_text(f"  waits: {explain_waiting(evidence.location)}")
     print_indented("says", entry.body)
     print_indented("came from", evidence.quote)
     link = evidence.link or "no file: an agent asked for it by `lineage remember`"

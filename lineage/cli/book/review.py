@@ -26,10 +26,10 @@ _QUESTION = "[y] remember it  [n] forget it  [s] decide later  [q] stop"
 @click.option("--yes", is_flag=True, help="Remember each ID without asking.")
 @click.pass_context
 def command(context: click.Context, root: Path, entry_ids: Sequence[str], yes: bool, as_json: bool) -> int:
-    """Go through what waits for you: each entry with the words it came from, then one key.
+    """Go through what waits for you: each entry, why it waits and the words it came from, then one key.
 
-    y remembers it, n forgets it, s leaves it for later, q stops. With IDs only these are asked about. Only you can
-    review, no agent.
+    y remembers it, n forgets it, s leaves it for later, q or Ctrl-D stops. With IDs only these are asked about. Only
+    you can review, no agent.
 
     \b
     Example:
@@ -88,14 +88,18 @@ def _apply(root: Path, item: Evidence, *, is_confirmed: bool) -> None:
 
 
 def _read_key() -> str:
-    """Return the user's key. Raises Abort for Ctrl-C and the end of input."""
+    """Return the user's key; Ctrl-D and the end of input stop. Raises Abort for Ctrl-C."""
     while True:
         click.echo(f"{_QUESTION} ", nl=False)
         try:
-            key = click.getchar().lower()
-        except (EOFError, KeyboardInterrupt) as error:
+            # nothing at all comes from a terminal that was closed
+            key = (click.getchar() or "").lower()
+        except (EOFError, OSError):
+            key = ""
+        except KeyboardInterrupt as error:
             click.echo()
             raise click.Abort from error
         click.echo(key if key.isprintable() else "")
-        if key in (_CONFIRM, _FORGET, _SKIP, _QUIT):
-            return key
+        if key in (_CONFIRM, _FORGET, _SKIP, _QUIT, ""):
+            return key or _QUIT
+        print_text("press y, n, s or q")

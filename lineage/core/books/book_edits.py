@@ -21,6 +21,7 @@ from lineage.core.books.entry import (
     CONFIRMED,
     TASK,
     UNTIL_CAPTURE,
+    USER_SOURCES,
     USER_STATED,
     Entry,
     compute_entry_id,
@@ -36,7 +37,7 @@ def find_part(book: Book, identifier: str) -> BookPart:
     """Return the part of an entry. Raises NotFoundError for none, InvalidInput if its end marker is missing."""
     part = next((part for part in book.parts if part.entry and part.entry.id == identifier), None)
     if part is None:
-        hint = "run `lineage memory show` for the entries and their ids"
+        hint = f"`lineage memory show {book.scope} {book.kind}` prints its entries with ids"
         raise NotFoundError(f"no entry {identifier[:40]!r} in {book.kind} of {book.scope}", hint=hint)
     if not part.is_complete:
         hint = f"write `<!-- lineage:end {identifier} -->` below it, or delete it by hand"
@@ -64,8 +65,17 @@ def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
 
 
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
-    """Replace the body of an entry with the user's words."""
-    return _update_entry(book, identifier, lambda entry: replace_body(entry, body), now)
+    """Replace the body of an entry with the user's words, and count them as the user's as `claim` does."""
+    return _update_entry(book, identifier, lambda entry: _claim(replace_body(entry, body)), now)
+
+
+def claim(book: Book, identifier: str, now: str) -> Book:
+    """Count what an entry says as the user's, who has written it. What repeats a tool stays derived."""
+    return _update_entry(book, identifier, _claim, now)
+
+
+def _claim(entry: Entry) -> Entry:
+    return entry if entry.source in USER_SOURCES else entry._replace(source=CONFIRMED)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

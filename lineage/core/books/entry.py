@@ -161,7 +161,8 @@ def set_done(entry: Entry, done: bool) -> Entry:
     """Return the entry with its box ticked or cleared. Raises InvalidInput if it has none."""
     match = _TITLE.match(entry.text)
     if match is None or match["mark"] is None:
-        raise InvalidInput(f"{entry.id} is no task: it has no box to tick", hint="`lineage memory show` lists tasks")
+        hint = "`lineage memory list` names the books of tasks, and `lineage memory show SCOPE task` prints one"
+        raise InvalidInput(f"{entry.id} is no task: it has no box to tick", hint=hint)
     if entry.done is done:
         return entry
     start, end = match.span("mark")

@@ -6,6 +6,7 @@ nor drop the user's statements. (reliability: poisoned memory)
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,7 +77,10 @@ class BookContents:
 
 @dataclass(frozen=True, slots=True)
 class BookOverview:
-    """Counts of a book with all its shelves. `waiting` are the pending entries."""
+    """Counts of a book with all its shelves. `waiting` are the pending entries, `stale` tasks are told to nobody.
+
+    `entries` are those in use, stale ones too.
+    """
 
     ref: BookRef
     entries: int
@@ -84,6 +88,7 @@ class BookOverview:
     archived: int
     forgotten: int
     problems: tuple[str, ...]
+    stale: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the book's name and counts as JSON."""
@@ -158,9 +163,10 @@ def _find_matches(ws: Workspace, prefix: str, shelf: str | None) -> list[EntryLo
 
 
 def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = None) -> EntryLocation:
-    """Replace an entry's body. Raises as `find_entry`, and InvalidInput for handwritten text and an empty one.
+    """Replace an entry's body with words of the user's, which makes it user-stated unless it repeats a tool.
 
-    Raises LineageError inside a harness: nothing would compare the new words with those of tools.
+    Raises as `find_entry`, InvalidInput for handwritten text and an empty one, and LineageError inside a harness:
+    nothing would compare the new words with those of tools.
     """
     location = find_entry(ws, prefix)
     refuse_agents(caller, "change what an entry says; it can remember the new words")
@@ -170,6 +176,21 @@ def edit_entry(ws: Workspace, prefix: str, text: str, caller: Caller | None = No
         raise InvalidInput("an entry says something", hint=f"to drop it: `lineage memory forget {location.entry.id}`")
     body = format_entry_body(body, is_user_text=True)
     return _apply_change(ws, location, lambda book: book_edits.edit(book, location.entry.id, body, ws.now))
+
+
+def claim_entry(ws: Workspace, location: EntryLocation, caller: Caller | None = None) -> EntryLocation:
+    """Count an entry as the user's whose text the user has changed in its file. `location` is from before that.
+
+    Return its place now, the one before if it is gone. Raises LineageError inside a harness.
+    """
+    refuse_agents(caller, "count an entry as the user's")
+    entries = ws.documents.books.read(location.ref).entries
+    present = next((one for one in entries if one.id == location.entry.id), location.entry)
+    if present.body == location.entry.body:
+        return location
+    with suppress(InvalidInput):  # what lost its end stays as the user left it
+        return _apply_change(ws, location, lambda book: book_edits.claim(book, present.id, ws.now))
+    return location
 
 
 def set_task_done(ws: Workspace, prefix: str, *, is_done: bool = True) -> EntryLocation:
@@ -303,6 +324,7 @@ def _build_overview(ref: BookRef, files: Sequence[BookContents]) -> BookOverview
         archived=sum(len(file.entries) for file in archives),
         forgotten=len(frozenset[str]().union(*(file.forgotten for file in files))),
         problems=tuple(f"{file.ref.path}: {problem}" for file in files for problem in file.problems),
+        stale=sum(place.state == STALE for file in files if not file.ref.shelf for place in file.entries),
     )
 
 

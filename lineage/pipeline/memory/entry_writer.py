@@ -133,7 +133,8 @@ def parse_quote(entry: Entry) -> str:
 def is_reworded(ref: BookRef, entry: Entry) -> bool:
     """Return whether an entry in a book was found in a transcript in other words than it has now."""
     turn_id = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")[2]
-    return compute_entry_id(ref.scope, ref.kind, entry.body, turn_id or entry.origin) != entry.id
+    # What moved from another book has an id of its whole link.
+    return entry.id not in {compute_entry_id(ref.scope, ref.kind, entry.body, one) for one in (turn_id, entry.origin)}
 
 
 def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books.entry import USER_STATED
-from lineage.extraction.candidates import HEURISTIC, is_explicit
+from lineage.core.books.entry import CONFIRMED, USER_STATED, Entry, compute_entry_id
+from lineage.extraction.candidates import HEURISTIC, is_explicit, read_statement
 from lineage.extraction.features import Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
 from lineage.pipeline.memory.books import EntryLocation, find_entry, read_contents
-from lineage.pipeline.memory.entry_writer import parse_quote
+from lineage.pipeline.memory.entry_writer import is_reworded, parse_quote
 from lineage.pipeline.memory.workspace_evidence import load_source_turns
 from lineage.workspace.workspace import Workspace
 
@@ -28,7 +29,8 @@ class WeighedFeature:
 class Explanation:
     """The score of an entry's sentence by today's weights, and the features that it is made of, the heaviest first.
 
-    It was kept if it `says_so` itself, or for a score from `kept_from` on. `problem` says why there is none.
+    It was kept if it `says_so` itself, or for a score from `kept_from` on. `problem` says why there is none. `quote`
+    are the words that it came from, "" if they are not known; with `is_edited` the entry says something else today.
     """
 
     location: EntryLocation
@@ -40,6 +42,7 @@ class Explanation:
     kept_from: float = 0.0
     bias: float = 0.0
     features: tuple[WeighedFeature, ...] = ()
+    is_edited: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as a JSON object, `score` None without one."""
@@ -55,31 +58,44 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     Raises NotFoundError for an unknown entry.
     """
     location = find_entry(ws, prefix)
-    quote = parse_quote(location.entry)
-    if HEURISTIC not in location.entry.tags:
-        return Explanation(location, quote, _list_typed(location.entry.trust))
-    turns, turn_id = load_source_turns(ws, location.entry)
-    found = _find_utterance(read_utterances(turns), turn_id, quote)
+    entry, quote = location.entry, parse_quote(location.entry)
+    if HEURISTIC not in entry.tags:
+        return Explanation(location, quote, _describe_typed(entry))
+    turns, turn_id = load_source_turns(ws, entry)
+    utterances = [one for one in read_utterances(turns) if one.turn_id == turn_id]
+    is_edited = is_reworded(location.ref, entry)
+    before = _find_words_before(utterances, location) if is_edited else None
+    found = before or _find_utterance(utterances, quote)
+    if is_edited and quote == entry.body:  # no words of then are kept beside it
+        quote = to_one_line(read_statement(found)) if found else ""
+        is_edited = quote != entry.body
     if not found:
-        return Explanation(location, quote, "its sentence isn't in a capture any more")
+        return Explanation(location, quote, "its sentence isn't in a capture any more", is_edited=is_edited)
     weights = load_weights()[found.role]
     seen = ((name, words, weights.features.get(name, 0.0)) for name, words in found.seen.items())
     features = sorted((WeighedFeature(*one) for one in seen), key=lambda one: (-abs(one.weight), one.name))
     score = weights.compute_score(found.seen)
-    return Explanation(
-        location, quote, "", found.role, is_explicit(found), score, weights.in_force, weights.bias, tuple(features)
-    )
+    kept = is_explicit(found), score, weights.in_force, weights.bias, tuple(features)
+    return Explanation(location, quote, "", found.role, *kept, is_edited)
 
 
-def _list_typed(trust: str) -> str:
-    who = "you typed it" if trust == USER_STATED else "an agent remembered it, or a model proposed it"
+def _describe_typed(entry: Entry) -> str:
+    users = {CONFIRMED: "you confirmed or edited it"}.get(entry.source, "you typed it")
+    who = users if entry.trust == USER_STATED else "an agent remembered it, or a model proposed it"
     return f"{who}: it was not learned by rule from a session"
 
 
-def _find_utterance(utterances: Sequence[Utterance], turn_id: str | None, quote: str) -> Utterance | None:
-    """Return the longest sentence of a turn that a quotation holds."""
+def _find_words_before(utterances: Sequence[Utterance], location: EntryLocation) -> Utterance | None:
+    """Return the sentence of an entry's turn whose words give its id: what it said before it was edited."""
+    ref, name = location.ref, location.entry.id
+    texts = ((one, to_one_line(read_statement(one))) for one in utterances)
+    return next((one for one, text in texts if compute_entry_id(ref.scope, ref.kind, text, one.turn_id) == name), None)
+
+
+def _find_utterance(utterances: Sequence[Utterance], quote: str) -> Utterance | None:
+    """Return the longest of a turn's sentences that a quotation holds."""
     wanted = normalize_text(quote)
-    inside = (one for one in utterances if one.turn_id == turn_id and normalize_text(one.sentence.text) in wanted)
+    inside = (one for one in utterances if normalize_text(one.sentence.text) in wanted)
     return max(inside, key=lambda one: (is_explicit(one), len(one.sentence.text)), default=None)
 
 

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
+from lineage.core.books.entry import USER_TURN
 from lineage.errors import InvalidInput, NotFoundError
+from lineage.extraction.admission_policy import is_permission, is_self_referential
+from lineage.extraction.candidates import MODEL
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import EntryLocation, find_entry, refuse_agents
@@ -26,6 +29,22 @@ class Evidence:
     role: str | None
     turn_at: str | None
     replaces: tuple[str, ...]
+
+
+def explain_waiting(location: EntryLocation) -> str:
+    """Return why an entry waits for the user, as one line."""
+    entry = location.entry
+    reasons = {
+        "an agent remembered it, and it has not been compared with what tools printed": entry.is_unjudged,
+        f"it repeats what a tool printed ({entry.tool})": entry.tool,
+        "it would hold in every project": location.ref.scope == GLOBAL,
+        "it reads like a permission": is_permission(entry.body),
+        "it speaks of the agent itself": is_self_referential(entry.body),
+        "a model says that you want it": MODEL in entry.tags,
+        "nobody answered it: it may be a paste": entry.source == USER_TURN,
+    }
+    given = [reason for reason, holds in reasons.items() if holds]
+    return "; ".join(given[:2]) or "not all that tools printed can be compared with it"
 
 
 def load_evidence(ws: Workspace, prefixes: Sequence[str]) -> list[Evidence]:

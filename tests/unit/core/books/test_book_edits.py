@@ -16,7 +16,7 @@ from lineage.core.books.book import (
     serialize_book,
 )
 from lineage.core.books.book_edits import Cap, default_cap, roll_over
-from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, MANUAL, USER_STATED, Entry, new_entry
+from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, DERIVED, MANUAL, USER_STATED, Entry, new_entry
 from lineage.core.books.merge import merge_books
 from lineage.errors import InvalidInput, NotFoundError
 
@@ -281,6 +281,17 @@ def test_what_one_side_forgot_stays_forgotten_and_new_words_of_the_other_stay() 
 def test_what_both_sides_bind_an_entry_to_is_kept() -> None:
     ours, theirs = (by_hand(BASE, '"supersedes": []', f'"supersedes": [], "about": ["file:{one}.py"]') for one in "ab")
     assert merge_books(BASE, ours, theirs).entries[0].about == ("file:b.py", "file:a.py")
+
+
+def test_what_a_person_writes_is_user_stated_but_a_tool_s_words_are_not() -> None:
+    for source, tool, trust, kept in (
+        (ASSISTANT_TURN, None, USER_STATED, CONFIRMED),
+        (ASSISTANT_TURN, "Bash", DERIVED, CONFIRMED),
+        (MANUAL, None, USER_STATED, MANUAL),
+    ):
+        book = book_of(one := entry(source=source, tool=tool))
+        for changed in (changes.edit(book, one.id, "Two.", LATER), changes.claim(book, one.id, LATER)):
+            assert (changed.entries[0].trust, changed.entries[0].source) == (trust, kept)
 
 
 def test_what_was_forgotten_together_stays_together_in_a_merge() -> None:

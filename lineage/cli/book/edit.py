@@ -1,0 +1,70 @@
+"""`lineage memory edit`: another text for an entry, from the command line or from the user's editor."""
+
+from pathlib import Path
+
+import click
+
+from lineage.app.locations import detect_caller, is_bucket
+from lineage.app.workspace import run_in_workspace
+from lineage.cli import options
+from lineage.cli.book.entries import print_change
+from lineage.cli.open import build_command, find_editor, run_program
+from lineage.errors import InvalidInput
+from lineage.pipeline.memory import books
+from lineage.pipeline.memory.book_changes import publish_books
+from lineage.workspace.workspace import Workspace
+
+
+@options.command("edit", writes=True)
+@click.argument("entry_id", metavar="ID")
+@click.argument("text", required=False)
+def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
+    """Give an entry another text; without TEXT, open its book in VISUAL or EDITOR, at its line. TEXT `-` is stdin.
+
+    What you write is yours: the entry is [user-stated] then, unless it came from what a tool printed. It keeps its id
+    and date.
+
+    \b
+    Example:
+      lineage memory edit 718d "Prefers tabs in Makefiles, spaces elsewhere."
+      lineage memory edit 718d
+    """
+    if text is None:
+        place, is_changed = _edit_in_editor(root, entry_id)
+    else:
+        body = options.read_text([text])
+        place, is_changed = run_in_workspace(root, lambda ws: _edit(ws, entry_id, body), writes=True)
+    return print_change(place, "edited" if is_changed else "unchanged", as_json=as_json, more=f" {place.entry.trust}")
+
+
+def _edit(ws: Workspace, entry_id: str, text: str) -> tuple[books.EntryLocation, bool]:
+    """Return the entry's place after the edit, and whether it was another entry before."""
+    before = books.find_entry(ws, entry_id)
+    place = books.edit_entry(ws, before.entry.id, text, detect_caller())
+    return place, place.entry != before.entry
+
+
+def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, bool]:
+    """Open the book in the user's editor, then publish it.
+
+    Return the entry's place, and whether the editor left another file.
+    """
+    books.refuse_agents(detect_caller(), "open the user's editor")
+    if is_bucket(root):
+        raise InvalidInput(
+            "an editor opens files, and this book lies in a bucket", hint="run `lineage memory edit ID TEXT`"
+        )
+    command = find_editor("give the text: `lineage memory edit ID TEXT`")
+    place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
+    path = root / place.ref.path
+    before = path.read_bytes()
+    words = build_command(command, path, place.line, waits=True)
+    run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
+    is_changed = not path.exists() or path.read_bytes() != before
+    return run_in_workspace(root, lambda ws: _publish_edit(ws, place), writes=True), is_changed
+
+
+def _publish_edit(ws: Workspace, place: books.EntryLocation) -> books.EntryLocation:
+    """Publish what the editor saved, and return the entry's place: what it says is the user's if it was changed."""
+    publish_books(ws, [place.ref])
+    return books.claim_entry(ws, place, detect_caller())
