@@ -1,5 +1,6 @@
 """Groups of commands that import a command's module when it is called, with sections in their help."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -9,7 +10,26 @@ import click
 
 COMMAND_KEY = "command"
 """Under it a group leaves the words of the command that it runs in the object of the root context."""
+TYPED_KEY = "typed"
+"""Under it that object has the words that were typed, without the program's name."""
+TAKES_YES_KEY = "takes_yes"
+"""Under it a group leaves whether the command that it runs has the option `--yes`."""
 _MAX_SHORT_HELP = 70
+_MAX_TYPED = 300
+
+
+def format_typed(state: Mapping[str, Any], more: str = "") -> str:
+    """Return the command line that was typed, to be typed again, with `more` as an option of it.
+
+    `state` is the object of the root context. One that is long, or of several lines, is its command alone.
+    """
+    words = list(state.get(TYPED_KEY, ()))
+    if more and more not in words:
+        words.insert(words.index("--") if "--" in words else len(words), more)
+    line = shlex.join(["lineage", *words])
+    if TYPED_KEY in state and len(line) <= _MAX_TYPED and line.isprintable() and "`" not in line:
+        return line
+    return f"{state.get(COMMAND_KEY, 'lineage')} {more}".rstrip()
 
 
 class HelpfulGroup(click.Group):
@@ -36,7 +56,12 @@ class HelpfulGroup(click.Group):
             meant = " or ".join(f"`{line}`" for line in lines)
             raise click.UsageError(f"no command {name[:40]!r}" + (f"; did you mean {meant}?" if near else ""), ctx)
         found = super().resolve_command(ctx, args)
-        ctx.find_root().ensure_object(dict)[COMMAND_KEY] = f"{ctx.command_path} {found[0]}"
+        takes_yes = found[1] is not None and any("--yes" in one.opts for one in found[1].params)
+        state = ctx.find_root().ensure_object(dict)
+        state.update({COMMAND_KEY: f"{ctx.command_path} {found[0]}", TAKES_YES_KEY: takes_yes})
+        if ctx.parent is None and name in self.meanings and TYPED_KEY in state:  # hints use the names that are listed
+            typed, today = state[TYPED_KEY], self.meanings[name][0].split()[1:]
+            state[TYPED_KEY] = (*typed[: len(typed) - len(args)], *today, *args[1:])
         return found
 
     def _explain_name(self, ctx: click.Context, name: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from lineage import __version__
-from lineage.cli.lazy import COMMAND_KEY, LazyGroup
+from lineage.cli.lazy import COMMAND_KEY, TAKES_YES_KEY, TYPED_KEY, LazyGroup, format_typed
 from lineage.cli.output import print_error
 from lineage.errors import DiskFull, InvalidInput, LineageError, describe_os_error
 
@@ -134,12 +134,12 @@ def run(arguments: Sequence[str]) -> int:
     A command that names a workspace leaves a line in its log.
     """
     started, kind = time.monotonic(), None
-    state: dict[str, Any] = {}
+    state: dict[str, Any] = {TYPED_KEY: tuple(arguments)}
     try:
         result = cli.main(list(arguments), prog_name="lineage", standalone_mode=False, obj=state)
         code = result if isinstance(result, int) else 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the last resort: a report instead of a traceback)
-        code, kind = _report_error(error, _get_command(state)), type(error)
+        code, kind = _report_error(error, state), type(error)
     if "run" in state:  # else nothing of lineage is loaded
         from lineage.cli.options import log_run
 
@@ -149,18 +149,19 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _report_error(error: Exception | KeyboardInterrupt, command: str) -> int:
+def _report_error(error: Exception | KeyboardInterrupt, state: dict[str, object]) -> int:
     """Print how a command failed, and return the exit code."""
+    command = _get_command(state)
     if isinstance(error, LineageError):
         print_error(error.message, error.hint, command, error.more)
         return error.exit_code
     if isinstance(error, click.ClickException):
         return _report_click_error(error, command)
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        is_answer = isinstance(error, click.Abort) and error.__cause__ is None
-        if is_answer and error.__context__ is not None:  # Ctrl-C, or the end of input: the question's line is open
-            click.echo(err=True)
-        return _report_interrupt(command, is_answer=is_answer)
+        if isinstance(error, click.Abort) and error.__cause__ is None:
+            return _report_unanswered(error.__context__, state)
+        print_error("interrupted", f"run `{command}` again: what it had finished is kept")
+        return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -183,12 +184,18 @@ def _get_command(state: dict[str, object]) -> str:
     return str(state.get(COMMAND_KEY, "lineage"))
 
 
-def _report_interrupt(command: str, *, is_answer: bool) -> int:
-    """Print that the user ended the command, at a question or anywhere else."""
-    if is_answer:
-        print_error("stopped at the question: you did not say yes", f"run `{command}` again, and answer y to go on")
+def _report_unanswered(reason: BaseException | None, state: dict[str, object]) -> int:
+    """Print that the user ended the command at a question: by a no (None), by Ctrl-C, or by the end of input."""
+    typed = format_typed(state)
+    if reason is None:
+        print_error("you answered no: nothing was changed", f"run `{typed}` again to answer otherwise")
+        return INTERRUPTED
+    click.echo(err=True)  # the question's line is open
+    if isinstance(reason, EOFError):
+        unasked = f"; `{format_typed(state, '--yes')}` asks nothing" if state.get(TAKES_YES_KEY) else ""
+        print_error("stopped at the question: no answer came", f"run `{typed}` again and answer{unasked}")
     else:
-        print_error("interrupted", f"run `{command}` again: what it had finished is kept")
+        print_error("stopped at the question", f"run `{typed}` again to go on")
     return INTERRUPTED
 
 

@@ -12,6 +12,7 @@ import click
 
 from lineage.app import clock, log
 from lineage.app.locations import format_location, resolve_workspace_root
+from lineage.cli.lazy import format_typed
 from lineage.cli.output import is_terminal, print_text, strip_controls
 from lineage.errors import InvalidInput
 
@@ -144,10 +145,14 @@ def _name_workspace(function: Function) -> Function:
     return cast("Function", run)
 
 
-def confirm(question: str, *, yes: bool, what: str, hint: str) -> None:
-    """Ask, unless `yes`. Raises InvalidInput if nobody can answer, Abort for a no."""
+def confirm(question: str, *, yes: bool, what: str, hint: str = "") -> None:
+    """Ask, unless `yes`. Raises InvalidInput if nobody can answer, Abort for a no.
+
+    The hint is by default the command line that was typed, with `--yes`.
+    """
     if not yes:
         if not sys.stdin.isatty():
+            hint = hint or f"run `{format_typed(click.get_current_context().find_root().ensure_object(dict), '--yes')}`"
             raise InvalidInput(f"{what} needs a yes, and here nobody can answer", hint=hint)
         click.confirm(question, abort=True)
 

@@ -34,7 +34,7 @@ def reset(root: Path, yes: bool, as_json: bool) -> int:
       lineage admin telemetry reset --yes
     """
     question = "Set all counters of this workspace to zero? No file knows them."
-    options.confirm(question, yes=yes, what="a reset", hint="`lineage admin telemetry reset --yes`")
+    options.confirm(question, yes=yes, what="a reset")
     counters = run_in_workspace(root, lambda ws: ws.telemetry.reset(ws.now[:10]), writes=True)
     lines = f"set to zero: {format_counts(counters) or 'nothing was counted'}"
     return print_result({"counters": counters}, lambda: print_text(lines), as_json=as_json)

@@ -5,11 +5,13 @@ The long ones get it in the middle, again and again, and then finish. At a quest
 
 Fails where an interrupt prints a traceback or is taken for an answer, and where its message goes on in the line of the
 question: without the line end in `lineage.cli.main.run` and in `_read_key`.
+Fails where the hint at a question leaves out what was typed.
 """
 
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -176,6 +178,20 @@ def test_a_question_that_is_interrupted_is_not_answered(
     assert (code, "Traceback" in shown) == (130, False), shown
     message = [one for one in shown.replace("\r", "").split("\n") if one][-2:]
     assert describe_bad_message(CommandResult(code, "", "\n".join(message))) == [], shown
+    typed = shlex.join(["lineage", "-w", str(root), *line])
+    assert f"run `{typed}` again" in message[-1] or line == ["memory", "review"], shown  # its hint is of any moment
+    takes_yes = line[:2] not in (["memory", "pin"], ["memory", "review"])
+    if key == "\x04" and takes_yes:
+        assert "no answer came" in message[0] and f"`{typed} --yes` asks nothing" in message[-1], shown
     after = read_all_files(root)
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert not [name for name in changed if ".lineage/" not in str(name)]
+
+
+@pytest.mark.parametrize("line", [["remove", "long"], ["admin", "telemetry", "reset"]], ids=" ".join)
+def test_a_no_changes_nothing_and_says_so(line: list[str], tmp_path: Path, home: Path) -> None:
+    root = write_sample_workspace(tmp_path / "w")
+    prompt = "for good?" if line[0] == "remove" else "to zero?"
+    code, shown = press(["-w", str(root), *line], prompt, "n\n", home)
+    assert code == 130 and "you answered no: nothing was changed" in shown, shown
+    assert f"run `{shlex.join(['lineage', '-w', str(root), *line])}` again to answer otherwise" in shown, shown
