@@ -113,11 +113,19 @@ def require_workspace(root: Path, store: "LocalStore | BucketStore") -> None:
         is_default = name == str(expand_home(_DEFAULT_ROOT))
         makes = "lineage setup" if is_default else f"lineage init {shlex.quote(name)}"
         hint = f"run `{makes}`, or name another with `--workspace`"
+        if is_default and not _names_workspace():
+            read = f"; `lineage -w {shlex.quote(str(near))} list` reads the one that is there" if near else ""
+            raise WorkspaceError("no memory is set up yet", hint=f"run `lineage setup`{read}")
         if near:
             meant = f"did you mean `lineage -w {shlex.quote(str(near))}`?"
             is_free = is_default or not os.path.lexists(root)
             hint = f"{meant} To make one, run `{makes if is_free else 'lineage init DIR'}`"
         raise WorkspaceError(f"no workspace at {name}", hint=hint)
+
+
+def _names_workspace() -> bool:
+    """Return whether the environment or this machine's configuration names a workspace."""
+    return any(map(os.environ.get, _VARIABLES)) or bool(load_machine_settings(os.environ).workspace)
 
 
 def find_nearest_workspace(root: Path) -> Path | None:
