@@ -11,13 +11,13 @@ import click
 from lineage.app.doctor import SOON_DAYS
 from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.app.setup.apply import SetupResult, apply_setup
-from lineage.app.setup.observe import find_home, find_root, observe_machine, read_place
+from lineage.app.setup.observe import find_home, find_root, observe_machine, read_place, require_writable
 from lineage.app.setup.plan import PlaceState, SetupPlan, SetupState, describe_history, plan_setup
-from lineage.app.setup.undo import UndoResult, find_setup, undo_setup
+from lineage.app.setup.undo import UndoResult, can_remove_memory, describe_undo, find_setup, undo_setup
 from lineage.cli import options
 from lineage.cli.hooks import print_that_memory_is_given
 from lineage.cli.import_history import note_imports
-from lineage.cli.output import print_error, print_json, print_text, show_stages
+from lineage.cli.output import is_terminal, print_error, print_json, print_text, show_stages
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput, WorkspaceError
 
@@ -113,15 +113,20 @@ def _ask_place(state: SetupState) -> SetupState:
         answer = click.prompt("Folder for the memory (Enter for this one)", default=shown)
         if answer.lower() in ("n", "no", "q", "quit"):
             raise click.Abort
-        folder = resolve_workspace_root(shown if answer.lower() in ("y", "yes") else answer)
         try:
-            place = read_place(find_root(folder))
-        except WorkspaceError as error:
-            print_error(error.message, error.hint)
+            folder = resolve_workspace_root(shown if answer.lower() in ("y", "yes") else answer)
+            root = find_root(folder)
+            place = read_place(root)
+            if place is PlaceState.TAKEN:
+                print_text(f"{folder} holds other files: name a new or empty folder, or an Obsidian vault")
+                continue
+            require_writable(root)
+        except (InvalidInput, WorkspaceError) as error:
+            print_error(error.message, "name another folder")
             continue
-        if place is not PlaceState.TAKEN:
-            return replace(state, folder=folder, root=find_root(folder), place=place)
-        print_text(f"{folder} holds other files: name a new or empty folder, or an Obsidian vault")
+        if answer not in (shown, str(root)):
+            print_text(f"  memory     {format_location(root)} ({place.value})")
+        return replace(state, folder=folder, root=root, place=place)
 
 
 def _print_found(state: SetupState, *, connects: bool) -> None:
@@ -195,11 +200,17 @@ def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> N
 
 def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
     journal = find_setup()
-    if journal and with_memory and journal.is_new:
-        question = f"Remove {journal.workspace} with everything that it remembers?"
-        options.confirm(
-            question, yes=yes, what="removing a memory", hint="run `lineage setup --undo --with-memory --yes`"
-        )
+    if journal and not yes:
+        asks = sys.stdin.isatty() and is_terminal() and not as_json  # a script goes on as ever
+        if asks:
+            print_text("undoing the set-up will:")
+            for line in describe_undo(journal, with_memory=with_memory):
+                print_text(f"  {line}")
+        if with_memory and can_remove_memory(journal):
+            question = f"Remove {journal.workspace} with everything that it remembers?"
+            options.confirm(question, yes=False, what="removing a memory")
+        elif asks:
+            options.confirm("Undo it?", yes=False, what="an undo")
     result = undo_setup(with_memory=with_memory)
     if as_json:
         print_json(asdict(result))
@@ -217,7 +228,7 @@ def _print_undo(result: UndoResult) -> None:
         print_text(f"  left: {what}")
     if not result.workspace:
         print_text("nothing to undo: nothing was set up here, or it is undone already; a memory stays as it is")
-    elif not result.removed:
+    elif not result.removed and resolve_workspace_root(result.workspace).exists():
         print_text(f"the memory stays: {result.workspace}")
         print_text(f"  `lineage -w {_quote(result.workspace)} list` still reads it; delete the folder to be rid of it")
 

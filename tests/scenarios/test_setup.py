@@ -62,12 +62,20 @@ class Home:
 
     def at_terminal(self, *answers: str, interrupt_at: str = "") -> tuple[int, str]:
         """Answer the questions of a set-up at a pseudo-terminal; press Ctrl-C at the one that `interrupt_at` begins."""
+        dialog = zip(QUESTIONS, answers or ("",) * len(QUESTIONS), strict=False)
+        return self.talk("setup", dialog=list(dialog), interrupt_at=interrupt_at)
+
+    def talk(self, *words: str, dialog: Sequence[tuple[str, str]], interrupt_at: str = "") -> tuple[int, str]:
+        """Run a command at a pseudo-terminal, and type an answer where each text appears."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.path)
-            os.execve(sys.executable, [sys.executable, "-m", "lineage", "setup"], self.environment)
-        shown, waiting = "", list(zip(QUESTIONS, answers or ("",) * len(QUESTIONS), strict=False))
-        while select.select([terminal], [], [], 120)[0]:
+            os.execve(sys.executable, [sys.executable, "-m", "lineage", *words], self.environment)
+        shown, waiting = "", list(dialog)
+        while True:
+            if not select.select([terminal], [], [], 60)[0]:
+                os.kill(child, signal.SIGKILL)  # it waits for another answer
+                break
             try:
                 data = os.read(terminal, 65536)
             except OSError:  # the program is gone
@@ -363,3 +371,128 @@ def test_a_trial_leaves_the_undo_of_the_set_up_before_it(machine: Home) -> None:
     after = machine.files()
     assert {name: data for name, data in after.items() if name.split("/")[0] != "try"} == before
     assert "try/MEMORY.md" in after
+
+
+@pytest.mark.parametrize("place", ["/proc/x", "/proc/x/y", "locked", "locked/new", "note.md", "note.md/a/b"])
+def test_a_place_that_cant_be_written_changes_nothing(machine: Home, place: str) -> None:
+    """Neither files nor the record of the set-up before. Fails without `require_writable`."""
+    machine.write("note.md", "mine\n")
+    (machine.path / "locked").mkdir(0o500)
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    with_memory = machine.files()
+    done = as_nobody(machine, ["-w", place, "setup", "--yes"])
+    assert done.returncode == 1 and str(machine.path / place) in done.stderr, done.stderr
+    assert "nothing was changed" in done.stderr or "can't be a workspace: Not a directory" in done.stderr
+    assert "name another folder" in done.stderr
+    assert machine.files() == with_memory
+    assert f"removed {machine.memory}" in machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+def test_a_first_set_up_that_cant_be_leaves_no_record(machine: Home) -> None:
+    before = machine.files()
+    done = machine.run("-w", "/proc/x", "setup", "--yes")
+    assert done.returncode == 1 and "can't make /proc/x: No such file or directory; nothing was changed" in done.stderr
+    assert machine.files() == before
+    assert "nothing to undo" in machine.expect("setup", "--undo")
+
+
+def test_a_first_set_up_that_fails_before_it_makes_anything_leaves_no_record(machine: Home) -> None:
+    """Fails without the end of `lock_setup`."""
+    machine.write("old/.lineage/log/mine", "")
+    machine.write("old/views", "a file, where there has to be a folder")
+    before = machine.files()
+    done = machine.run("-w", "old", "setup", "--yes")
+    assert done.returncode == 1 and "is a file, where a workspace has a folder" in done.stderr
+    after = machine.files()
+    assert {name for name in after if not name.startswith("old")} == {
+        name for name in before if not name.startswith("old")
+    }
+
+
+def test_a_place_that_cant_be_written_is_asked_for_again(machine: Home) -> None:
+    dialog = [(QUESTIONS[0], "/proc/x"), ("nothing was changed", "mem"), (QUESTIONS[1], "n"), (QUESTIONS[2], "n")]
+    code, shown = machine.talk("setup", dialog=dialog)
+    assert code == 0, shown
+    assert (machine.path / "mem" / "MEMORY.md").exists()
+    assert shown.index(f"memory     {machine.path / 'mem'}") < shown.index(QUESTIONS[1])
+
+
+def test_a_set_up_that_fails_in_the_middle_keeps_the_record_of_the_one_before(machine: Home) -> None:
+    """Fails where the journal takes the new memory for its own before that is made."""
+    machine.write("vault/.obsidian/app.json", "{}")
+    machine.write("vault/.obsidian/snippets", "a file, where there has to be a folder")
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    done = machine.run("-w", "vault", "setup", "--yes")
+    assert done.returncode == 1 and "is a file, where a workspace has a folder" in done.stderr
+    out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert f"removed {machine.memory}" in out and "left" not in out, out
+    assert machine.files() == before
+
+
+def test_two_memories_are_undone_and_the_former_one_stays(machine: Home) -> None:
+    """Fails where the journal forgets the memory of the set-up before."""
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    machine.expect("-w", "other", "setup", "claude-code", "--yes")
+    out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert "by now" not in out, "codex still has the hooks of the first set-up: they are ours"
+    assert f"left: {machine.memory}: another set-up made it" in out and f"removed {machine.path / 'other'}" in out
+    assert {name: data for name, data in machine.files().items() if name.split("/")[0] != "lineage"} == before
+
+
+def test_back_to_the_first_of_two_memories_it_is_still_its_own(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes")
+    machine.expect("-w", "other", "setup", "--yes")
+    machine.expect("-w", str(machine.memory), "setup", "--yes")
+    out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert f"removed {machine.memory}" in out and f"left: {machine.path / 'other'}: another set-up made it" in out
+    assert {name: data for name, data in machine.files().items() if name.split("/")[0] != "other"} == before
+
+
+def test_what_the_undo_says_of_the_memory_is_true(machine: Home) -> None:
+    machine.expect("setup", "--yes")
+    machine.expect("setup", "--undo")
+    machine.expect("setup", "--yes")
+    out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert f"left: {machine.memory}: it was there before this set-up" in out and "delete the folder" in out
+    machine.expect("setup", "--yes")
+    subprocess.run(["rm", "-r", str(machine.memory)], check=True)
+    assert "stays" not in machine.expect("setup", "--undo")
+
+
+def test_at_a_terminal_the_undo_says_what_it_does_and_asks(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes", "--no-import")
+    done = machine.files()
+    code, shown = machine.talk("setup", "--undo", dialog=[("Undo it?", "n")])
+    assert code == 130 and "you answered no: nothing was changed" in shown, shown
+    for line in (
+        "disconnect claude-code (hooks, MCP server, skill)", f"restore {machine.path / '.claude' / 'settings.json'}",
+        f"remove {machine.path / '.config' / 'lineage' / 'config.toml'}", f"keep the memory {machine.memory}",
+    ):  # fmt: skip
+        assert line in shown.replace("\r", "").replace("\n    ", " "), shown
+    assert machine.files() == done
+    code, shown = machine.talk("setup", "--undo", "--with-memory", dialog=[("that it remembers?", "\x04")])
+    assert code == 130 and "`lineage setup --undo --with-memory --yes` asks nothing" in shown, shown
+    assert machine.files() == done
+    code, shown = machine.talk("setup", "--undo", "--yes", dialog=[])
+    assert (code, "Undo it?" in shown) == (0, False), shown
+    machine.expect("setup", "--yes", "--no-import")
+    code, shown = machine.talk("setup", "--undo", dialog=[("Undo it?", "y")])
+    assert code == 0, shown
+    assert {name: data for name, data in machine.files().items() if name.split("/")[0] != "lineage"} == before
+
+
+def test_no_temporary_folder_is_proposed(machine: Home) -> None:
+    """Fails without `is_test_session` in `_measure_context`."""
+    newer, text = f"{SAMPLE_ID[:-4]}ffff", SAMPLE.read_text(encoding="utf-8")
+    for old, new in ((SAMPLE_ID, newer), ("/home/ada/reader", "/tmp/ai"), ('"timestamp":"2026-', '"timestamp":"2027-')):
+        assert old in text
+        text = text.replace(old, new)
+    machine.write(f".claude/projects/-tmp-ai/{newer}.jsonl", text)
+    out = machine.expect("setup", "--yes")
+    assert "2 sessions imported" in out and "start an agent in /home/ada/reader" in out and "/tmp/ai" not in out

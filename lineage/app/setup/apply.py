@@ -9,17 +9,20 @@ from lineage.app.hooks import HookOutcome, detect_machine
 from lineage.app.init_workspace import CSS_SNIPPET, init_workspace
 from lineage.app.locations import format_location, is_bucket, machine_config_path
 from lineage.app.setup.journal import SetupJournal, lock_setup, read_journal, write_journal
+from lineage.app.setup.observe import require_writable
 from lineage.app.setup.plan import SetupPlan
 from lineage.app.workspace import run_in_workspace
 from lineage.config.edit_toml import set_value
 from lineage.config.machine import parse_machine_settings
-from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.core.base.naming import DEFAULT_AGENT, Identity, is_test_session
 from lineage.core.base.progress import StageProgress
 from lineage.installing import HostMachine, config_files
 from lineage.installing.config_files import compute_digest
 from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.workspace.workspace import Workspace
+
+_MAX_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,11 @@ class SetupResult:
 def apply_setup(plan: SetupPlan, report: Callable[[str], None], progress: StageProgress) -> SetupResult:
     """Carry out the steps. `report` is told each change as it is made.
 
-    Raise WorkspaceError if another set-up runs, or if a file can't be written: what was done stays in the journal, and
+    Raise WorkspaceError if the memory's folder can't be made or written: then nothing is changed. Raise it if another
+    set-up runs, or if a file can't be written: what was done stays in the journal, with what earlier set-ups did, and
     the next run goes on. An error of one harness does not stop the others.
     """
+    require_writable(plan.root)
     machine = detect_machine()
     with lock_setup(machine) as folders:
         journal = read_journal(machine) or SetupJournal(format_location(plan.root))
@@ -66,15 +71,16 @@ def _make_memory(
     is_made = plan.is_new and not is_bucket(plan.root)
     made = [str(place) for place in places if is_made and not place.exists()]
     location = format_location(plan.root)
-    if journal.workspace != location and plan.is_default:  # an earlier set-up's memory is not this one's to remove
-        journal = replace(journal, workspace=location, is_new=False, made=())
-    if journal.workspace == location:  # a trial leaves the journal of another set-up as it is
-        is_new, old = journal.is_new or is_made, [one for one in journal.made if one not in made]
-        journal = replace(journal, is_new=is_new, made=(*old, *made))
+    is_recorded = plan.is_default or journal.workspace == location  # a trial leaves another set-up's journal as it is
+    if is_recorded and is_made:
+        journal = journal.with_made(location, tuple(made))
         write_journal(machine, journal)
     if plan.makes_memory:
         init_workspace(plan.folder)
         report(f"created the memory {location}")
+    if is_recorded:  # only now: until there is a memory, an undo is of the set-up before
+        journal = journal.with_workspace(location)
+        write_journal(machine, journal)
     return journal
 
 
@@ -127,7 +133,11 @@ def _import_history(plan: SetupPlan, progress: StageProgress) -> tuple[HistoryIm
 
 
 def _measure_context(ws: Workspace) -> tuple[str, int]:
-    """Return the newest session's project, and the tokens that a new session there is told."""
-    rows = ws.index.list_sessions(None, limit=1)
-    project = next((row.project for row in rows if row.project), "") or ""
+    """Return the newest session's project, and the tokens that a new session there is told.
+
+    No temporary folder: memory shows no session of one.
+    """
+    rows = ws.index.list_sessions(None, limit=_MAX_ROWS)
+    shown = (row for row in rows if not is_test_session(Identity(row.agent_id, row.session_id), row.project))
+    project = next((row.project for row in shown if row.project), "") or ""
     return project, build_context(ws, ContextRequest(project=project or None)).tokens

@@ -43,6 +43,8 @@ class SetupJournal:
     `is_new` says that a set-up made this memory; `made` are its new folders, and files outside of it, outermost first.
     `harnesses` holds each connected harness with the command line of its former hooks, none without any. `config` is
     the file of this machine's configuration, "" if it was not changed. `folders` are the journal's own new folders.
+    `others` are the memories of set-ups before this one, and of those that failed: each with what `made` would say of
+    it, None for one that was there before.
     """
 
     workspace: str
@@ -52,6 +54,23 @@ class SetupJournal:
     files: Mapping[str, FileBefore] = field(default_factory=dict)
     harnesses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
+    others: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+
+    def with_made(self, location: str, made: tuple[str, ...]) -> "SetupJournal":
+        """Return the journal with a memory that a set-up makes, and what it makes for it."""
+        old = self.made if location == self.workspace else self.others.get(location) or ()
+        made = (*(one for one in old if one not in made), *made)
+        if location == self.workspace:
+            return replace(self, is_new=True, made=made)
+        return replace(self, others={**self.others, location: made})
+
+    def with_workspace(self, location: str) -> "SetupJournal":
+        """Return the journal of a set-up of this memory; what is known of the one before it stays."""
+        if location == self.workspace:
+            return self
+        others = {**self.others, self.workspace: self.made if self.is_new else None}
+        made = others.pop(location, None)
+        return replace(self, workspace=location, is_new=made is not None, made=made or (), others=others)
 
     def with_file(self, path: Path, before: bytes | None, after: bytes | None) -> "SetupJournal":
         """Return the journal with a file's change; what it held before an earlier set-up stays."""
@@ -86,6 +105,7 @@ def read_journal(machine: HostMachine) -> SetupJournal | None:
             },
             harnesses={name: tuple(argv) for name, argv in values["harnesses"].items()},
             folders=tuple(values["folders"]),
+            others={name: None if made is None else tuple(made) for name, made in values.get("others", {}).items()},
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         hint = "move it away; `lineage hooks uninstall` takes the hooks out without it"
@@ -106,6 +126,7 @@ def write_journal(machine: HostMachine, journal: SetupJournal | None) -> None:
 def lock_setup(machine: HostMachine) -> Iterator[tuple[str, ...]]:
     """Let one set-up at a time change this machine; yield the new folders of its state.
 
+    They go again if no journal comes into them.
     Raise WorkspaceError if another set-up runs, or if there is no place for the journal.
     """
     path = find_state_folder(machine) / _LOCK
@@ -119,6 +140,9 @@ def lock_setup(machine: HostMachine) -> Iterator[tuple[str, ...]]:
     try:
         yield tuple(map(str, folders))
     finally:
+        if folders and not (path.parent / _NAME).exists():
+            path.unlink(missing_ok=True)
+            config_files.remove_folders(tuple(map(str, folders)))
         unlock()
 
 

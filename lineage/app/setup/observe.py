@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from lineage.app import clock, hooks
 from lineage.app.doctor import find_expiry
@@ -10,6 +12,7 @@ from lineage.app.documents import detect_machine
 from lineage.app.history_import import ALL, build_import_request
 from lineage.app.init_workspace import USER_FILES, choose_folder
 from lineage.app.locations import (
+    STATE_FOLDER,
     is_bucket,
     is_workspace,
     load_machine_settings,
@@ -99,6 +102,31 @@ def read_place(root: Path) -> PlaceState:
             f"{root} can't be a workspace: {error.strerror}", hint="name another folder: `lineage -w DIR setup`"
         ) from error
     return PlaceState.TAKEN if is_taken else PlaceState.FREE
+
+
+def require_writable(root: Path) -> None:
+    """Raise WorkspaceError unless a memory's folder can be made and written. Nothing of the attempt stays."""
+    if is_bucket(root):
+        return
+    verb = "write into" if os.path.lexists(root) else "make"
+    missing = [folder for folder in (root, *root.parents) if not os.path.lexists(folder)]
+    made = list[Path]()
+    try:
+        for folder in reversed(missing):
+            folder.mkdir(0o700)
+            made.append(folder)
+        for folder in (root, root / STATE_FOLDER):
+            if folder == root or folder.is_dir():
+                TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise WorkspaceError(
+            f"can't {verb} {root}: {error.strerror or error}; nothing was changed",
+            hint="name another folder: `lineage -w DIR setup`",
+        ) from error
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _propose_root(home: Path, environment: Mapping[str, str], default: str, statuses: Collection[HookStatus]) -> Path:

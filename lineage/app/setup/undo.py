@@ -76,6 +76,27 @@ def undo_setup(*, with_memory: bool = False) -> UndoResult:
     return result
 
 
+def describe_undo(journal: SetupJournal, *, with_memory: bool = False) -> list[str]:
+    """Return what an undo does, a line for each step. Raise WorkspaceError for a file that can't be read."""
+    lines = [
+        f"give {name} its former hooks back" if argv else f"disconnect {name} (hooks, MCP server, skill)"
+        for name, argv in journal.harnesses.items()
+    ]
+    for name, file in journal.files.items():
+        verb = "remove" if file.data is None else "restore"
+        lines.append(f"{verb if _is_as_written(file, Path(name)) else 'take what is of lineage out of'} {name}")
+    if resolve_workspace_root(journal.workspace).exists():
+        verb = "remove" if with_memory and can_remove_memory(journal) else "keep"
+        lines.append(f"{verb} the memory {journal.workspace}")
+    return lines
+
+
+def can_remove_memory(journal: SetupJournal) -> bool:
+    """Return whether a set-up made the memory, and it is there: an undo may remove it."""
+    root = resolve_workspace_root(journal.workspace)
+    return journal.is_new and not is_bucket(root) and root.exists()
+
+
 class _Failure(str):
     """A reason that keeps the journal, so that the undo can be run again."""
 
@@ -91,7 +112,7 @@ def _disconnect(journal: SetupJournal, name: str, argv: tuple[str, ...], result:
     """Take a harness's hooks out, or put the former ones back; those of another workspace are not ours."""
     root = resolve_workspace_root(journal.workspace)
     (status,) = hooks.read_statuses(root, DEFAULT_AGENT, [name])
-    if status.workspace and status.workspace != str(root):
+    if status.workspace and status.workspace not in map(str, map(resolve_workspace_root, _list_memories(journal))):
         result.left.append(f"{name}: its hooks capture into {status.workspace} by now")
         return
     if argv and not status.files:
@@ -126,10 +147,11 @@ def _restore(journal: SetupJournal, path: Path, file: FileBefore, is_untouched: 
 def _take_out_workspace(now: bytes, file: FileBefore, journal: SetupJournal, name: str) -> bytes:
     """Return the configuration with the former workspace, or without one, unless another was set since."""
     text = config_files.decode_text(now, name)
-    if parse_toml(text, name, _MEND).get("workspace") != journal.workspace:
+    ours = parse_toml(text, name, _MEND).get("workspace")
+    if ours not in _list_memories(journal):
         return now
     before = config_files.decode_text(file.data or b"", name)
-    reverted = revert_edit(text, before, set_value(before, name, ["workspace"], journal.workspace))
+    reverted = revert_edit(text, before, set_value(before, name, ["workspace"], ours))
     if reverted is not None:
         return reverted.encode()
     former = parse_toml(before, name, _MEND).get("workspace")
@@ -138,10 +160,15 @@ def _take_out_workspace(now: bytes, file: FileBefore, journal: SetupJournal, nam
 
 def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
     """Remove the memory if a set-up made it; the folder that it was made in stays as empty as it was."""
+    for other, made in journal.others.items():
+        if made is not None and Path(other).exists():
+            result.left.append(f"{other}: another set-up made it; delete the folder to be rid of it")
     root = resolve_workspace_root(journal.workspace)
     if is_bucket(root) or not journal.is_new:
-        result.left.append(f"{journal.workspace}: no set-up made it")
+        why = "what a bucket holds stays" if is_bucket(root) else "it was there before this set-up"
+        result.left.append(f"{journal.workspace}: {why}")
         return
+    is_there = root.exists()
     if not _wait_for_worker(root):
         result.left.append(_Failure(f"{root}: its worker still captures; run it again in a minute"))
         return
@@ -156,7 +183,13 @@ def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
     except OSError as error:
         result.left.append(_Failure(describe_os_error(str(root), error).message))
         return
-    result.removed.append(journal.workspace)
+    if is_there:
+        result.removed.append(journal.workspace)
+
+
+def _list_memories(journal: SetupJournal) -> tuple[str, ...]:
+    """Return the memories that set-ups connected harnesses to."""
+    return (journal.workspace, *journal.others)
 
 
 def _wait_for_worker(root: Path) -> bool:
