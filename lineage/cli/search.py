@@ -1,7 +1,8 @@
 """`lineage search`."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -94,13 +95,13 @@ def command(
     more = limit < _MAX_LIMIT and not as_json  # one more tells whether there is more
     find = partial(search, agent_id=agent_id, limit=limit + more, by_passage=passages, mode=mode, path=path)
 
-    find_all = partial(_find, find=find, text=text, as_json=as_json)
-    result, unshown, names, projects, found = run_in_workspace(root, find_all)
+    found = run_in_workspace(root, partial(_find, find=find, text=text, as_json=as_json))
+    result = found.result
     rest = f"there are more: `--limit {min(limit * 5, _MAX_LIMIT)}` shows them" if len(result.hits) > limit else ""
     hits, notes = result.hits[:limit], {"notes": list(result.notes)} if result.notes else {}
     changes = count_changed_files(list_touched(hits))
     if as_json:
-        results = list(map(_hit_as_json, hits, found, changes))
+        results = list(map(_hit_as_json, hits, found.passages, changes))
         print_json({"query": text, "mode": result.mode, **notes, "results": results})
         return 0
     for note in result.notes:
@@ -108,30 +109,39 @@ def command(
     if is_terminal():
         from lineage.cli.session_screen import print_hits
 
-        print_hits(hits, changes, names, projects, rest)
+        print_hits(hits, changes, found.names, found.projects, rest)
     else:
         _print_hits(hits, changes)
         if rest:
             print_warning(rest)
     if not hits:
         print_text("nothing found; `lineage list` lists what is there")
-    if unshown:
-        print_text(unshown)
+    if found.unshown:
+        print_text(found.unshown)
     return 0
 
 
-def _find(
-    ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool
-) -> tuple[SearchResult, str, dict[str, str], dict[str, str], list[tuple[FoundPassage, ...]]]:
-    """Return the results with what is printed beside them: what isn't shown, short ids and projects or passages."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Results with what is printed beside them: passages as JSON, short ids and projects at a terminal."""
+
+    result: SearchResult
+    unshown: str = ""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    projects: Mapping[str, str] = field(default_factory=dict[str, str])
+    passages: Sequence[Sequence[FoundPassage]] = ()
+
+
+def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool) -> _Found:
     result = find(ws, text)
     if as_json:
-        return result, describe_unshown(ws), {}, {}, load_passages(ws, result.hits, text)
+        return _Found(result=result, passages=load_passages(ws, result.hits, text))
+    unshown = describe_unshown(ws)
     tokens = [hit.session_token for hit in result.hits if hit.session_token and hit.entry is None]
-    is_shown = tokens and is_terminal()
-    names = shorten_ids(ws, tokens) if is_shown else {}
-    projects = KnownProjects(ws, ws.index.list_projects()).label_paths() if is_shown else {}
-    return result, describe_unshown(ws), names, projects, []
+    if not (tokens and is_terminal()):
+        return _Found(result=result, unshown=unshown)
+    projects = KnownProjects(ws, ws.index.list_projects()).label_paths()
+    return _Found(result=result, unshown=unshown, names=shorten_ids(ws, tokens), projects=projects)
 
 
 def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:
