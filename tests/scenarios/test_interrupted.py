@@ -151,6 +151,11 @@ def press(words: Sequence[str], prompt: str, key: str, home: Path) -> tuple[int,
     return code, shown
 
 
+def read_files_of_memory(root: Path) -> dict[str, bytes]:
+    """Every file but those of the machine's folder."""
+    return {name: data for name, data in read_all_files(root).items() if ".lineage/" not in name}
+
+
 @pytest.mark.parametrize("key", ["\x03", "\x04"])
 @pytest.mark.parametrize(
     ("line", "prompt"),
@@ -173,9 +178,14 @@ def test_a_question_that_is_interrupted_is_not_answered(
     if "ID" in line:
         entries = run_process(root, "memory", "show", "project/reader", "task", "--json").json["entries"]
         line = [entries[0]["id"] if word == "ID" else word for word in line]
-    before = read_all_files(root)
+    before = read_files_of_memory(root)
     code, shown = press(["-w", str(root), *line], prompt, key, home)
-    assert (code, "Traceback" in shown) == (130, False), shown
+    assert read_files_of_memory(root) == before
+    assert "Traceback" not in shown
+    if line == ["memory", "review"] and key == "\x04":  # its questions end as by the key that stops them
+        assert code == 0 and "0 remembered, 0 forgotten" in shown, shown
+        return
+    assert code == 130, shown
     message = [one for one in shown.replace("\r", "").split("\n") if one][-2:]
     assert describe_bad_message(CommandResult(code, "", "\n".join(message))) == [], shown
     typed = shlex.join(["lineage", "-w", str(root), *line])
@@ -183,9 +193,6 @@ def test_a_question_that_is_interrupted_is_not_answered(
     takes_yes = line[:2] not in (["memory", "pin"], ["memory", "review"])
     if key == "\x04" and takes_yes:
         assert "no answer came" in message[0] and f"`{typed} --yes` asks nothing" in message[-1], shown
-    after = read_all_files(root)
-    changed = {name for name in before | after if before.get(name) != after.get(name)}
-    assert not [name for name in changed if ".lineage/" not in str(name)]
 
 
 @pytest.mark.parametrize("line", [["remove", "long"], ["admin", "telemetry", "reset"]], ids=" ".join)
