@@ -157,7 +157,8 @@ def _report_error(error: Exception | KeyboardInterrupt, state: dict[str, object]
         return error.exit_code
     if isinstance(error, click.ClickException):
         return _report_click_error(error, command)
-    if isinstance(error, click.Abort | KeyboardInterrupt):
+    # Python wraps a Ctrl-C in a RuntimeError where a class was being made: an import, for instance.
+    if isinstance(error, click.Abort | KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         if isinstance(error, click.Abort) and error.__cause__ is None:
             return _report_unanswered(error.__context__, state)
         print_error("interrupted", f"run `{command}` again: what it had finished is kept")

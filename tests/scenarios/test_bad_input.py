@@ -352,7 +352,14 @@ def test_an_interrupt_ends_with_130(lineage: LineageCommand, monkeypatch: pytest
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lineage.cli.capture_commands.run_capture", interrupted)
-    done = lineage.end_sample()
-    assert done.code == 130
-    assert says(done.err.lstrip("\n"), "interrupted")
+    class Interrupts:
+        __set_name__ = interrupted
+
+    def make_class(*_: object) -> None:
+        type("Made", (), {"it": Interrupts()})  # Python 3.11 raises a RuntimeError from the interruption
+
+    for stopped in (interrupted, make_class):
+        monkeypatch.setattr("lineage.cli.capture_commands.run_capture", stopped)
+        done = lineage.end_sample()
+        assert done.code == 130
+        assert says(done.err.lstrip("\n"), "interrupted")
