@@ -9,8 +9,10 @@ import click
 
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
+from lineage.cli.book.print_entry import SHORT_ENTRY_ID
 from lineage.cli.completion import complete_session
 from lineage.cli.output import (
+    cut_line,
     format_counts,
     format_when,
     is_terminal,
@@ -21,6 +23,7 @@ from lineage.cli.output import (
 )
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
+from lineage.core.books.entry import CONFIRMED
 from lineage.errors import FindingsReported, InvalidInput
 from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.archive import archive
@@ -33,6 +36,7 @@ from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_scope
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.session_entries import find_session_entries
 from lineage.store.modes import set_modes
 from lineage.workspace.lookup import MAX_CANDIDATES, match_reference, resolve_session
 from lineage.workspace.publish import PublishResult, publish_all
@@ -324,6 +328,8 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
     hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
     yes = yes or dry_run
     question = "" if yes else run_in_workspace(root, partial(_ask_about_removal, session=session, again=again))
+    if (dry_run or question) and not as_json:
+        run_in_workspace(root, partial(_print_entries_to_go, session=session, again=again))
     options.confirm(question, yes=yes, what="a removal", hint=hint)
     receipt = run_in_workspace(
         root,
@@ -342,6 +348,17 @@ def _ask_about_removal(ws: Workspace, session: str, *, again: bool) -> str:
         return f"Remove session {session} for good?"
     row = resolve_session(ws, session)
     return f"Remove “{row.title}” of {format_when(row.membership_ts)} ({row.session_id}) for good?"
+
+
+def _print_entries_to_go(ws: Workspace, session: str, *, again: bool) -> None:
+    """Print the entries that a removal forgets: a person may have edited one, and wants to keep its words."""
+    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).places
+    if places:
+        print_text(f"with the session {pluralize(len(places), 'entry')} in books would be removed:")
+    for ref, entry in places:
+        yours = ", edited or confirmed by you" if entry.source == CONFIRMED else ""
+        print_text(f"  {entry.id[:SHORT_ENTRY_ID]}  {ref.kind} of {ref.scope}{yours}")
+        print_text(cut_line(f"      “{' '.join(entry.body.split())}”"), folds=False)
 
 
 def _print_receipt(receipt: RemovalReceipt) -> None:

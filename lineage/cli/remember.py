@@ -48,7 +48,7 @@ def command(
     A rule is a preference: `--kind rule` makes one, too.
 
     What you type here counts as yours. An agent's memo is marked derived, and only its session sees it until that
-    session is captured. A memo for all projects, or one that repeats a tool's output, waits for your review.
+    session is captured. One of an agent's for all projects, or one that repeats a tool's output, waits for your review.
     Secrets are redacted first.
 
     \b

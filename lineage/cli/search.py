@@ -137,7 +137,7 @@ def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text
     if as_json:
         return _Found(result=result, passages=load_passages(ws, result.hits, text))
     unshown = describe_unshown(ws)
-    tokens = [hit.session_token for hit in result.hits if hit.session_token and hit.entry is None]
+    tokens = [hit.session_token for hit in result.hits if hit.session_token]
     if not (tokens and is_terminal()):
         return _Found(result=result, unshown=unshown)
     projects = KnownProjects(ws, ws.index.list_projects()).label_paths()

@@ -116,6 +116,8 @@ def print_hits(
         for hit, changed in zip(hits, changes, strict=True):
             lines = [_build_snippet(hit)] if hit.entry else [*_list_synopsis(hit), _build_snippet(hit)]
             lines += [clean(str(changed), "dim")] * bool(changed and changed.changed)
+            if hit.entry and (session := names.get(hit.session_token or "")):
+                lines.append(clean(f"from session {session}", "dim"))
             if new := hit.superseded:
                 lines.append(clean(f"superseded on {new.on} by {new.by}: {new.text}", "magenta"))
             console.print(_build_head(hit, names, projects))

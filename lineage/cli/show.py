@@ -7,7 +7,7 @@ import click
 from lineage.app.changed_files import count_changed_since
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.book.print_entry import print_entry
+from lineage.cli.book.print_entry import describe_origin, print_entry
 from lineage.cli.completion import complete_session
 from lineage.cli.output import is_terminal, print_json, print_result, print_synopsis, print_text
 from lineage.core.base.naming import SUMMARY
@@ -38,7 +38,7 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     """
     target, name = run_in_workspace(root, lambda ws: _load_target(ws, session, kind, turns))
     if not isinstance(target, SessionText):
-        return print_result({"entry": target.as_json()}, lambda: print_entry(target), as_json=as_json)
+        return print_result({"entry": target.as_json()}, lambda: _print_entry(target), as_json=as_json)
     changed = count_changed_since(target.session, target.text) if target.kind == SUMMARY else None
     if as_json:
         value = {"session": target.session, "path": target.path, "text": target.text, "changed_since": changed}
@@ -63,6 +63,12 @@ def command(root: Path, session: str, kind: str, turns: str | None, as_json: boo
     for other in target.sub_agents:
         print_text(f"- {other.session_id}: {other.title}")
     return 0
+
+
+def _print_entry(place: EntryLocation) -> None:
+    print_entry(place)
+    if origin := describe_origin(place.entry):
+        print_text(f"    {origin}")
 
 
 def _load_target(

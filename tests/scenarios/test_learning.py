@@ -27,6 +27,7 @@ from lineage.workspace.book_folders import CLAIM_NOTE
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
+from tests.support.terminals import run_on_terminal
 from tests.support.workspace import at_time, end_session, make_turns, open_test_workspace, read_store
 
 pytestmark = pytest.mark.slow
@@ -127,6 +128,12 @@ def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage
     assert "    | Lesson: npm forgets. It does.\n" in shown
     assert "kept whatever its score" in shown
     assert "label: lesson\n" in shown
+    (session,) = lineage("list", "--json").json["sessions"]
+    assert f"  from `lineage show {session['session_token']} --turns 5`\n" in shown
+    assert "npm forgets" in lineage("show", session["session_token"], "--turns", "5").out
+    assert f"    from `lineage show {session['session_token']}`\n" in lineage("show", entries["assistant_turn"]).out
+    found = run_on_terminal(lineage.root, "search", "forgets", "is:lesson").text
+    assert f"from session {session['session_id']}" in found
     typed = lineage("book", "add", "global", "preference", "Prefers tabs over spaces.", "--json").json["id"]
     assert "you typed it: it was not learned by rule" in lineage("book", "why", typed).out
     for text in ("npm remembers.", "Lesson: npm forgets. It does. Always."):  # the second one holds the first words

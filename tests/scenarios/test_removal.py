@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from lineage.app.locations import STATE_FOLDER
+from lineage.core.base.naming import derive_session_token
+from lineage.core.books.entry import CONFIRMED
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
@@ -23,7 +25,9 @@ from lineage.pipeline.maintenance.verify import verify
 from lineage.store.temporaries import TEMP_PREFIX
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.lookup import show_file
+from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
 from tests.support.commands import SAMPLE, LineageCommand
 from tests.support.crash_flows import read_everything
 from tests.support.dead_processes import (
@@ -312,6 +316,22 @@ def test_a_receipt_says_whether_its_text_is_gone(root: Path, is_shared: bool) ->
     assert "its text is gone" not in planned and "nothing else of its text" not in planned
     done = run_on_terminal(root, "remove", "s-1", "--yes").text
     assert ("its text is gone" in done, "nothing else of its text is left" in done) == (not is_shared, is_shared)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--dry-run"], []])
+def test_the_entries_that_go_are_named_before_the_question(root: Path, options: list[str]) -> None:
+    token = derive_session_token("default", "s-1")
+    with open_test_workspace(root) as ws:
+        origin = f"[[memory/x--{token}--transcript.md#^t-1]]"
+        write_entry(ws, "project/quokka", "lesson", "The lantern needs oil.", origin=origin)
+        mine = write_entry(ws, "project/quokka", "decision", "We dig by day.", origin=origin, source=CONFIRMED)
+        write_entry(ws, "project/quokka", "decision", "Another's stays.")
+        publish_all(ws)
+    seen = run_on_terminal(root, "remove", "s-1", *options, keys=b"n\n")
+    assert f"{mine.id[:8]}  decision of project/quokka, edited or confirmed by you\n      “We dig by day.”" in seen.text
+    assert "lesson of project/quokka\n      “The lantern needs oil.”" in seen.text
+    assert "Another's stays" not in seen.text
 
 
 @pytest.mark.slow

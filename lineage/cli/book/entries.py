@@ -10,7 +10,7 @@ import click
 from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
-from lineage.cli.book.print_entry import print_entry, print_evidence, print_indented
+from lineage.cli.book.print_entry import describe_origin, print_entry, print_evidence, print_indented
 from lineage.cli.output import (
     format_counts,
     is_terminal,
@@ -264,6 +264,8 @@ def _print_explanation(found: Explanation) -> None:
         print_text(f"  edited by hand since; came from {found.location.entry.origin}")
     if found.quote:
         print_indented("its words then" if found.is_edited else "came from", found.quote)
+    if origin := describe_origin(found.location.entry, found.turn):
+        print_text(f"  {origin}")
     if found.problem:
         print_text(f"  {found.problem}")
         return

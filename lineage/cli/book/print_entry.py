@@ -1,6 +1,8 @@
 """The output of an entry of a book, and of the words that it came from."""
 
 from lineage.cli.output import format_when, is_terminal, print_text
+from lineage.core.base.naming import find_tokens
+from lineage.core.books.entry import Entry
 from lineage.core.books.sightings import count_sightings
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.waiting_entries import Evidence, explain_waiting
@@ -23,6 +25,12 @@ def print_entry(place: books.EntryLocation) -> None:
         print_text(f"    superseded on {new.at[:10]} by {new.id}")
     for line in entry.body.split("\n"):
         print_text(f"    {line}".rstrip())
+
+
+def describe_origin(entry: Entry, turn: int = 0) -> str:
+    """Return the command that shows the session, and the turn if it is known, that an entry came from; "" for none."""
+    turns = f" --turns {turn}" if turn else ""
+    return "".join(f"from `lineage show {token}{turns}`" for token in find_tokens(entry.origin or "")[:1])
 
 
 def print_evidence(evidence: Evidence) -> None:

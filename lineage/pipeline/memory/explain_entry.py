@@ -31,6 +31,7 @@ class Explanation:
 
     It was kept if it `says_so` itself, or for a score from `kept_from` on. `problem` says why there is none. `quote`
     are the words that it came from, "" if they are not known; with `is_edited` the entry says something else today.
+    `turn` is the number of the turn that holds them, 0 if it is not known.
     """
 
     location: EntryLocation
@@ -43,6 +44,7 @@ class Explanation:
     bias: float = 0.0
     features: tuple[WeighedFeature, ...] = ()
     is_edited: bool = False
+    turn: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as a JSON object, `score` None without one."""
@@ -62,6 +64,7 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     if HEURISTIC not in entry.tags:
         return Explanation(location, quote, _describe_typed(entry))
     turns, turn_id = load_source_turns(ws, entry)
+    turn = next((one.number for one in turns if one.id == turn_id), 0)
     utterances = [one for one in read_utterances(turns) if one.turn_id == turn_id]
     is_edited = is_reworded(location.ref, entry)
     before = _find_words_before(utterances, location) if is_edited else None
@@ -70,13 +73,13 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
         quote = to_one_line(read_statement(found)) if found else ""
         is_edited = quote != entry.body
     if not found:
-        return Explanation(location, quote, "its sentence isn't in a capture any more", is_edited=is_edited)
+        return Explanation(location, quote, "its sentence isn't in a capture any more", is_edited=is_edited, turn=turn)
     weights = load_weights()[found.role]
     seen = ((name, words, weights.features.get(name, 0.0)) for name, words in found.seen.items())
     features = sorted((WeighedFeature(*one) for one in seen), key=lambda one: (-abs(one.weight), one.name))
     score = weights.compute_score(found.seen)
     kept = is_explicit(found), score, weights.in_force, weights.bias, tuple(features)
-    return Explanation(location, quote, "", found.role, *kept, is_edited)
+    return Explanation(location, quote, "", found.role, *kept, is_edited, turn)
 
 
 def _describe_typed(entry: Entry) -> str:

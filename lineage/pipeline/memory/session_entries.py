@@ -12,6 +12,7 @@ from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path, session_scope
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, parse_book, serialize_book
+from lineage.core.books.entry import Entry
 from lineage.core.books.sightings import CLOSED, read_sightings, take_over
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
@@ -20,22 +21,22 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class SessionEntries:
-    """The number of a session's entries in books, and the paths of books that keep a damaged one."""
+    """A session's entries with their books, and the paths of books that keep a damaged one."""
 
-    count: int
+    places: tuple[tuple[BookRef, Entry], ...]
     damaged_paths: tuple[str, ...]
 
 
 def find_session_entries(ws: Workspace, token: str) -> SessionEntries:
-    """Count a session's entries, in its own books and in others."""
+    """Return a session's entries, in its own books and in others."""
     own_books = [ref for path in list_session_books(ws, token) if (ref := parse_book_path(path))]
-    count = sum(len(ws.documents.books.read(ref).entries) for ref in own_books)
+    places = [(ref, entry) for ref in own_books for entry in ws.documents.books.read(ref).entries]
     damaged_paths = []
     for ref, book in _other_books(ws, token):
-        count += len(_removable_ids(book, token))
+        places += [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
         if any(_is_from_session(part, token) for part in remove_session(book, token).parts):
             damaged_paths.append(ref.path)
-    return SessionEntries(count, tuple(damaged_paths))
+    return SessionEntries(tuple(places), tuple(damaged_paths))
 
 
 def list_session_books(ws: Workspace, token: str) -> list[str]:

@@ -144,7 +144,7 @@ def propagate_removals(
             if tombstone := read_or_none(other.documents.store, path):
                 with suppress(ExistsError):  # removed on both sides; `merge_versions` joins the tombstones
                     side.documents.store.create(path, tombstone.data, frozen=True)
-            has_text = token in present or find_session_entries(side, token).count
+            has_text = token in present or find_session_entries(side, token).places
             if has_text or (has_bundles and any(find_bundles_with_session(side.documents.store, token))):
                 ensure_indexed(side)
                 finish_removal(side, job)
