@@ -63,7 +63,10 @@ def is_clear(done: CommandResult) -> bool:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_15_a_session_that_is_a_path_stays_inside(lineage: LineageCommand, tmp_path: Path, path: str) -> None:
+def test_15_a_session_that_is_a_path_stays_inside(
+    lineage: LineageCommand, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")  # what "." means, wherever the tests run: a temporary folder's sessions are in no ledger
     before = set(snapshot_tree(tmp_path)) | {"transcript.json", "vault"}
     capture_turns(lineage, make_turns("hi"), "--session-key", f"{path}/key", session=path, project=path)
     (row,) = assert_workspace_valid(lineage)
