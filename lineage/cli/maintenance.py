@@ -1,5 +1,6 @@
 """The commands of maintenance: `verify`, `recover`, `render`, `reindex`, `resanitize`, `archive` and `remove`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,10 @@ from lineage.cli.output import (
     print_text,
     show_progress,
 )
+from lineage.core.base.book_paths import BookRef
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
-from lineage.core.books.entry import CONFIRMED
+from lineage.core.books.entry import CONFIRMED, Entry
 from lineage.errors import FindingsReported, InvalidInput
 from lineage.pipeline.ingest.worker_pool import count_readers, open_worker_pool
 from lineage.pipeline.maintenance.archive import archive
@@ -326,11 +328,12 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
     hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
-    yes = yes or dry_run
-    question = "" if yes else run_in_workspace(root, partial(_ask_about_removal, session=session, again=again))
-    if (dry_run or question) and not as_json:
-        run_in_workspace(root, partial(_print_entries_to_go, session=session, again=again))
-    options.confirm(question, yes=yes, what="a removal", hint=hint)
+    question, asks = "", not (yes or dry_run)
+    if asks or (dry_run and not as_json):
+        question, places = run_in_workspace(root, partial(_look_before_removal, session=session, again=again))
+        if not as_json:
+            _print_entries_to_go(places)
+    options.confirm(question, yes=not asks, what="a removal", hint=hint)
     receipt = run_in_workspace(
         root,
         lambda ws: remove(ws, session, reason=reason, dry_run=dry_run, again=again),
@@ -340,19 +343,18 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
     return print_result(receipt, lambda: _print_receipt(receipt), as_json=as_json)
 
 
-def _ask_about_removal(ws: Workspace, session: str, *, again: bool) -> str:
-    """Return the question, with the session that is meant. Raise NotFoundError if there is nothing to remove."""
-    resolve_removal(ws, session, again=again)
+def _look_before_removal(ws: Workspace, session: str, *, again: bool) -> tuple[str, Sequence[tuple[BookRef, Entry]]]:
+    """Return the question, with the session that is meant, and its entries. Raise NotFoundError for no session."""
+    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).places
     rows = ws.index.list_sessions(None, reference=session, limit=MAX_CANDIDATES)
     if not match_reference(rows, session):  # one whose removal was cut off is in no row
-        return f"Remove session {session} for good?"
+        return f"Remove session {session} for good?", places
     row = resolve_session(ws, session)
-    return f"Remove “{row.title}” of {format_when(row.membership_ts)} ({row.session_id}) for good?"
+    return f"Remove “{row.title}” of {format_when(row.membership_ts)} ({row.session_id}) for good?", places
 
 
-def _print_entries_to_go(ws: Workspace, session: str, *, again: bool) -> None:
+def _print_entries_to_go(places: Sequence[tuple[BookRef, Entry]]) -> None:
     """Print the entries that a removal forgets: a person may have edited one, and wants to keep its words."""
-    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).places
     if places:
         print_text(f"with the session {pluralize(len(places), 'entry')} in books would be removed:")
     for ref, entry in places:

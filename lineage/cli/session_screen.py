@@ -25,7 +25,6 @@ from lineage.cli.screen import (
     join_line,
     print_page,
 )
-from lineage.core.base import naming
 from lineage.core.base.naming import SUMMARY
 from lineage.core.books.sightings import count_sightings
 from lineage.index import Hit, SessionRow
@@ -95,8 +94,7 @@ def _label(row: SessionRow, listed: ListedSessions) -> str:
 
 def _list_remarks(row: SessionRow, listed: ListedSessions) -> list[str]:
     remarks = [f"{row.captures} captures"] * (row.captures != 1) + ["private"] * row.private
-    identity = naming.Identity(row.agent_id, row.session_id, row.session_key)
-    remarks += ["a trial, not shown in search and memory"] * naming.is_test_session(identity, row.project)
+    remarks += ["a trial, not shown in search and memory"] * row.is_trial
     shown = listed.sub_agents.get(row.session_token, ())
     started = [f"started {_name(other, listed).plain}: {other.title}" for other in shown]
     more = [f"and {row.sub_agents - len(shown)} more sub-agents"] * (len(shown) < row.sub_agents)

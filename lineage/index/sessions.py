@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from lineage.core.base.naming import Identity, is_test_session
 from lineage.core.format.body import replace_surrogates
 from lineage.core.format.synopsis import build_title
 from lineage.index.filter_sql import IN_FOLDER, build_folder_pattern, escape_like
@@ -115,6 +116,11 @@ class SessionRow:
     private: bool
     parent_token: str | None = None
     sub_agents: int = 0
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether the session is of a temporary folder or a test: kept, and not shown in search and memory."""
+        return is_test_session(Identity(self.agent_id, self.session_id, self.session_key), self.project)
 
 
 def build_list_statement(

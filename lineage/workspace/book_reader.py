@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BookRef, is_allowed_in_scope, session_scope
+from lineage.core.base.links import find_target
 from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.base.project import build_project_key
 from lineage.core.books.book import Book, find_superseded, new_book, redact_book
@@ -173,7 +174,7 @@ def list_open_tasks(reader: BookReader, scopes: Iterable[str], now: str) -> list
 
 def _parse_origin_path(origin: str | None) -> str:
     """Return the artifact that a link names, "" for another file; for a transcript its shorter summary."""
-    path = (origin or "").strip("[]").partition("|")[0].partition("#")[0]
+    path = find_target(origin or "").partition("#")[0]
     name = naming.parse_path(path)
     if name and name.kind == naming.TRANSCRIPT:
         return naming.artifact_path(name.stem, naming.SUMMARY)

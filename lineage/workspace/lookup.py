@@ -206,8 +206,7 @@ def describe_hidden(ws: Workspace, token: str) -> str:
     rows: list[SessionRow] = []
     with tolerate_outage(ws):
         rows = ws.index.list_sessions(None, reference=token, limit=1)
-    identities = [naming.Identity(row.agent_id, row.session_id, row.session_key) for row in rows]
-    if not any(naming.is_test_session(one, row.project) for one, row in zip(identities, rows, strict=True)):
+    if not any(row.is_trial for row in rows):
         return ""
     return f"in a temporary folder, or a test: kept, not shown in search and memory → lineage show {token}"
 

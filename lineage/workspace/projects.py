@@ -96,10 +96,7 @@ def find_named(ws: Workspace, name: str | None) -> str | None:
     """
     if not name or "/" not in name or is_absolute(name):
         return name
-    pairs = ws.index.list_projects()
-    known = KnownProjects(ws, pairs)
-    keys = known.match(name)
-    paths = {known.join(key): path for key, path in sorted(pairs, reverse=True) if key in keys}
+    paths = _find_paths(ws, name)
     if len(paths) > 1:
         what = f"{len(paths)} projects end with {name[:80]!r}"
         raise InvalidInput(what, hint=f"name one by its folder: {', '.join(sorted(paths.values())[:3])}")
@@ -108,10 +105,15 @@ def find_named(ws: Workspace, name: str | None) -> str | None:
 
 def count_named(ws: Workspace, name: str) -> int:
     """Return how many projects that have sessions are called so."""
+    return len(_find_paths(ws, name))
+
+
+def _find_paths(ws: Workspace, name: str) -> dict[str, str]:
+    """Return the first path of each project with sessions that is called so, by key."""
     pairs = ws.index.list_projects()
     known = KnownProjects(ws, pairs)
-    matching = known.match(name)
-    return len({known.join(key) for key, _ in pairs if key in matching})
+    keys = known.match(name)
+    return {known.join(key): path for key, path in sorted(pairs, reverse=True) if key in keys}
 
 
 def locate(ws: Workspace, project: str | None, path: str | None) -> tuple[str | None, str]:

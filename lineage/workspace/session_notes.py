@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from lineage.core.base import naming, note_paths
 from lineage.core.base.book_paths import BookRef
+from lineage.core.base.links import find_target
 from lineage.core.base.project import build_project_key, is_repository
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
@@ -223,6 +224,6 @@ def _key(path: str) -> str:
 
 def _build_item(entry: BookEntry, text: str) -> MemoryItem:
     """Return the item of an entry with a link to what was said, of a handwritten one to its book."""
-    target = (entry.entry.origin or "").strip("[]").partition("|")[0]
+    target = find_target(entry.entry.origin or "")
     is_artifact = naming.parse_path(target.partition("#")[0]) is not None
     return replace(build_item(entry, text), link=target if is_artifact else entry.ref.path)

@@ -14,7 +14,7 @@ from lineage.app.setup.plan import SetupPlan
 from lineage.app.workspace import run_in_workspace
 from lineage.config.edit_toml import set_value
 from lineage.config.machine import parse_machine_settings
-from lineage.core.base.naming import DEFAULT_AGENT, Identity, is_test_session
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.core.base.progress import StageProgress
 from lineage.installing import HostMachine, config_files
 from lineage.installing.config_files import compute_digest
@@ -22,7 +22,7 @@ from lineage.pipeline.ingest.history_import import HistoryImport
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.workspace.workspace import Workspace
 
-_MAX_ROWS = 200
+_MAX_ROWS = 200  # of the newest sessions, to find one with a project
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,5 @@ def _measure_context(ws: Workspace) -> tuple[str, int]:
     No temporary folder: memory shows no session of one.
     """
     rows = ws.index.list_sessions(None, limit=_MAX_ROWS)
-    shown = (row for row in rows if not is_test_session(Identity(row.agent_id, row.session_id), row.project))
-    project = next((row.project for row in shown if row.project), "") or ""
+    project = next((row.project for row in rows if row.project and not row.is_trial), "") or ""
     return project, build_context(ws, ContextRequest(project=project or None)).tokens

@@ -29,8 +29,9 @@ def print_entry(place: books.EntryLocation) -> None:
 
 def describe_origin(entry: Entry, turn: int = 0) -> str:
     """Return the command that shows the session, and the turn if it is known, that an entry came from; "" for none."""
+    tokens = find_tokens(entry.origin or "")
     turns = f" --turns {turn}" if turn else ""
-    return "".join(f"from `lineage show {token}{turns}`" for token in find_tokens(entry.origin or "")[:1])
+    return f"from `lineage show {tokens[0]}{turns}`" if tokens else ""
 
 
 def print_evidence(evidence: Evidence) -> None:

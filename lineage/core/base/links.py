@@ -46,6 +46,15 @@ def unescape_markdown(line: str) -> str:
     return _ESCAPED.sub(lambda m: m[1] or {"lt": "<", "amp": "&", "#96": "`"}[m[2]], line)
 
 
+def find_target(link: str) -> str:
+    """Return what a wikilink points at: a path, with `#` and a place in it if it names one.
+
+    >>> find_target("[[memory/x--summary.md#^t-1|summary]]")
+    'memory/x--summary.md#^t-1'
+    """
+    return link.strip("[]").partition("|")[0]
+
+
 def wikilink(path: str, label: str | None = None) -> str:
     """Return an Obsidian link relative to the workspace root (spec: workspace root).
 

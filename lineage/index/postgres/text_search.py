@@ -198,7 +198,9 @@ class PostgresTextSearch:
 
     def _build_hit(self, expressions: Sequence[str], row: RankedRow, columns: Sequence[Any]) -> Hit:
         _, title, sentence, body, *rest = columns
-        snippet, is_body = build_preview(remove_separators(body)), True
+        snippet, is_body = "", True
+        if not expressions:
+            snippet = build_preview(remove_separators(body))
         for expression in expressions:
             snippet, is_body = self.tokenizer.build_snippet(expression, title, sentence, body)
             if is_body:

@@ -16,7 +16,7 @@ from typing import Any
 
 from lineage.core.base.about import MAX_SUBJECTS
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
-from lineage.core.base.links import to_one_line, wikilink
+from lineage.core.base.links import find_target, to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.book import Book, find_superseded
 from lineage.core.books.entry import UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
@@ -132,7 +132,7 @@ def parse_quote(entry: Entry) -> str:
 
 def is_reworded(ref: BookRef, entry: Entry) -> bool:
     """Return whether an entry in a book was found in a transcript in other words than it has now."""
-    turn_id = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")[2]
+    turn_id = find_target(entry.origin or "").partition("#^")[2]
     # What moved from another book has an id of its whole link.
     return entry.id not in {compute_entry_id(ref.scope, ref.kind, entry.body, one) for one in (turn_id, entry.origin)}
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, BookRef, session_scope
+from lineage.core.base.links import find_target
 from lineage.core.base.progress import Progress
 from lineage.core.books.book import BookPart
 from lineage.core.books.book_edits import remove_entry
@@ -143,7 +144,7 @@ def _is_replaceable(ref: BookRef, part: BookPart, readable: set[str]) -> bool:
     entry = part.entry
     if entry is None or not part.is_complete or HEURISTIC not in entry.tags:
         return False
-    path = (entry.origin or "").strip("[]").partition("|")[0].partition("#^")[0]
+    path = find_target(entry.origin or "").partition("#^")[0]
     path = path if path.endswith(".md") else f"{path}.md"
     return path in readable and not (is_reworded(ref, entry) or entry.updated or entry.done)
 

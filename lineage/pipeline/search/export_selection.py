@@ -11,7 +11,7 @@ from itertools import groupby
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, session_scope
-from lineage.core.base.naming import Identity, derive_session_token, is_test_session
+from lineage.core.base.naming import derive_session_token
 from lineage.core.books.entry import Entry
 from lineage.core.format.documents import Artifact, Manifest
 from lineage.errors import NotFoundError
@@ -87,7 +87,7 @@ def _find_reason(row: SessionRow, manifest: Artifact | Manifest | None) -> str:
     """Return why a session stays behind, "" for one that may leave."""
     if row.private or (manifest and manifest.private):
         return PRIVATE
-    if is_test_session(Identity(row.agent_id, row.session_id, row.session_key), row.project):
+    if row.is_trial:
         return TRIAL
     return "" if isinstance(manifest, Manifest) else UNREADABLE
 
