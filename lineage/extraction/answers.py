@@ -7,7 +7,7 @@ from lineage.core.base.normalize import is_unspaced, measure_width, tokenize_fol
 from lineage.extraction.forms import find_forms, list_openers, name_language
 from lineage.extraction.sentences import Sentence, fold_without_emphasis
 
-STEERING = "steering"
+STEERING, UNDECIDED = "steering", "undecided"
 _MIN_QUESTION_WIDTH = 14  # in Latin characters
 # A person's turn is the question, quoted, and the answer below it.
 _ANSWER = re.compile(r"^> (?P<question>[^\n]*[?？])[ \t]*\n\n(?P<answer>[^>\s][^\n]*)", re.MULTILINE)
@@ -32,12 +32,13 @@ def find_answers(text: str, max_length: int) -> Iterator[Sentence]:
 
 
 def settles_choice(question: str, answer: str) -> bool:
-    """Return whether an answer says more than yes or no, and neither it nor its question is about the moment."""
+    """Return whether an answer says more than yes, no or "you decide", and neither it nor its question is about now."""
     if measure_width(question) < _MIN_QUESTION_WIDTH:
         return False
     folded, said = fold_without_emphasis(question), fold_without_emphasis(_ASIDE.sub(" ", answer))
     language = name_language(f"{folded} {said}")
-    if any(STEERING in find_forms(one, language) for one in (folded, said)):
+    answered = find_forms(said, language)
+    if UNDECIDED in answered or any(STEERING in forms for forms in (find_forms(folded, language), answered)):
         return False
     openers = list_openers(language)
     rest = said if is_unspaced(said) else " ".join(word for word in tokenize_folded(said) if word not in openers)

@@ -14,7 +14,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.features import ANSWER, Utterance, read_utterances
+from lineage.extraction.features import ANSWER, CHECKED, Utterance, read_utterances
 from lineage.extraction.forms import find_label
 from lineage.extraction.scoring import Weights, load_weights
 from lineage.extraction.sentences import split_sentences
@@ -36,6 +36,9 @@ MAX_PER_SPEAKER, MAX_EXPLICIT = 4, 12
 _TURNS_PER_EXTRA = 100  # a longer session may say more
 _EXPLICIT_OVERLAP = 0.9
 _MIN_OVERLAP = 0.5  # of the words of the shorter of two statements that say the same
+_LINK = re.compile(r"\bhttps?://\S+")
+_MIN_WORDS_BESIDE_LINK = 4
+_TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
 _NUMBER = re.compile(r"\d+")
 _NORMS = frozenset({"wish", "must", "rule"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
@@ -153,17 +156,22 @@ def _is_told(one: Utterance) -> bool:
 def is_statement(one: Utterance) -> bool:
     """Return whether a sentence states something: no lead into a list, no supposition, no agent's question or guess.
 
-    A person's report, story, guess or errand that asks for nothing lasting states nothing either.
+    A person's report, story, guess or errand that asks for nothing lasting states nothing either, nor does what a
+    person only wants to know, or that a check went well.
     """
     says_so = "explicit" in one.seen
     if one.role == USER:
         is_open = _is_polite_rule(one) or not (says_so and {"a question", "guess"} & one.seen.keys())
-        is_open = is_open and (is_explicit(one) or not ("^look" in one.seen or _is_remark(one.seen)))
+        is_passing = "^look" in one.seen or _is_remark(one.seen) or _is_inquiry(one)
+        is_open = is_open and (is_explicit(one) or not is_passing)
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
         is_entry = "a name before a dash" in one.seen and {"state", "explicit"}.isdisjoint(one.seen)
-        is_open = is_open and (bool(one.label) or not ("^moment" in one.seen or is_entry))
-    is_plain = "leads into a list" not in one.seen and "^supposition" not in one.seen
+        is_passing = "^moment" in one.seen or CHECKED in one.marks
+        is_open = is_open and (bool(one.label) or not (is_passing or is_entry))
+    text = one.sentence.text
+    is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
+    is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _TO_COMPACT.match(text))
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
 
 
@@ -192,6 +200,11 @@ def is_question(one: Utterance) -> bool:
     return one.role == USER and "a question" in one.seen and not is_settled
 
 
+def _is_inquiry(one: Utterance) -> bool:
+    """Return whether a person only wants to know something: "which shells are there?", and not "can we …?"."""
+    return is_question(one) and "^question" in one.seen and {"^request", "wish"}.isdisjoint(one.seen)
+
+
 def _is_polite_rule(one: Utterance) -> bool:
     return one.role == USER and one.seen.keys() >= _POLITE_RULE and "like a paste" not in one.seen
 
@@ -202,10 +215,12 @@ def classify(one: Utterance) -> str:
     # An agent has no preferences, and what it did next was no task.
     if one.label and (one.role == USER or one.label != PREFERENCE) and (is_end or one.label != TASK):
         return one.label
-    if "an open box" in seen or ("task" in seen and is_end and "change" not in seen):
+    if "an open box" in seen:
         return TASK
     if is_question(one):
         return CONTEXT  # "can we add …?" may be what led to a decision, and is none
+    if "task" in seen and is_end and "change" not in seen:
+        return TASK
     return _classify_wish(seen) if one.role == USER else _classify_report(seen)
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
-from lineage.extraction.answers import STEERING, find_answers
+from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
 from lineage.extraction.forms import ERRAND, find_forms, find_label, name_language
 from lineage.extraction.phrases import UNSPACED
@@ -19,7 +19,8 @@ from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
-_UNWEIGHED = frozenset({"opener", "everywhere", STEERING})
+CHECKED = "^checked"
+_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
@@ -52,8 +53,8 @@ class Utterance:
     """A sentence that a person or an agent wrote.
 
     `place` is the position of its turn, `seen` maps its features to the words that they are seen in, `marks` are forms
-    that weigh nothing: one that is meant everywhere. `content` are the words that it is about, `names`
-    the files, commands and identifiers among them.
+    that weigh nothing: one that is meant everywhere, one that tells of a check. `content` are the words that it is
+    about, `names` the files, commands and identifiers among them.
     """
 
     sentence: Sentence

@@ -30,7 +30,10 @@ _BOUNDARY = re.compile(r"[.!?]+[\"'”’»)\]]*\s+(?=[\"'“‘«(\[]*[A-ZÀ-Ö
 _TERMINAL = re.compile(r"[.!?]$")
 
 _URL = re.compile(
-    r"(?:[a-z0-9+.-]{0,32}://|\bwww\.)(?:www\.)*(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d+)?)?\S*", re.IGNORECASE
+    r"(?:[a-z0-9+.-]{0,32}://|\bwww\.)(?:www\.)*(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d+)?)?"
+    r"(?:(?:/[\w.~-]{1,64}){0,8}?/(?P<repository>[\w.-]{1,48})(?:/-)?/(?:issues|pulls?|pull-requests|merge_requests|"
+    r"discussions)/(?P<number>\d{1,7})\b)?\S*",
+    re.IGNORECASE,
 )
 _BACKSLASHES = re.compile(r"(?<=[\w.:@])\\+(?=[\w.])")  # of Windows
 _LONG_PATH = re.compile(r"(?<!\S)[\w.:@~-]*(?:/[\w.@+-]+){3,64}/([\w.@+-]+)")
@@ -189,7 +192,21 @@ def base_name(path: str) -> str:
 
 def to_plain_text(text: str) -> str:
     """Return a text on one line without links, code, markup and inner ends of sentences."""
-    return to_one_line(_INNER_STOP.sub(" – ", strip_markup(text))).strip(" ,.!?:;-–")
+    return to_one_line(_INNER_STOP.sub(_replace_stop, strip_markup(text))).strip(" ,.!?:;-–")
+
+
+def _replace_stop(stop: re.Match[str]) -> str:
+    """Return a dash for what ends a sentence; the stop of an abbreviation ends none, but would look like an end."""
+    return "" if is_abbreviation(stop.string[: stop.end()]) else " – "
+
+
+def shorten_urls(text: str) -> str:
+    """Return a text with the host in place of each URL; of an issue or a pull request its repository and number.
+
+    >>> shorten_urls("Review https://github.com/ada/demo/pull/12#files by https://docs.example.org/rules/3.")
+    'Review demo#12 by docs.example.org'
+    """
+    return _URL.sub(lambda url: f"{url['repository']}#{url['number']}" if url["number"] else url["host"] or " ", text)
 
 
 def strip_markup(text: str) -> str:
@@ -207,7 +224,7 @@ def _is_unspaced(text: str) -> bool:
 
 def _to_quotable(text: str) -> str:
     """Return a text as plain text of one sentence without what leads into it, a whole question with its mark."""
-    linkless = _BACKSLASHES.sub("/", _URL.sub(lambda url: url["host"] or " ", _CODE.sub(" ", text)))
+    linkless = _BACKSLASHES.sub("/", shorten_urls(_CODE.sub(" ", text)))
     plain = to_plain_text(_LONG_PATH.sub(r"…/\1", linkless))
     lead = _LEAD_IN.match(plain)
     shown = plain[lead.end() :] if lead else plain

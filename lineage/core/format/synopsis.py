@@ -19,7 +19,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
-from lineage.core.format.sentence import count_words, is_abbreviation
+from lineage.core.format.sentence import count_words, is_abbreviation, shorten_urls
 from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, USER, TurnText
 
@@ -35,7 +35,7 @@ _MIN_OUTCOME_ODDS, _MIN_MORE_ODDS = 0.05, 0.08  # of the best one, and of others
 _MUCH_WORK = 20  # turns between a request and the message that ends the work on it
 _SHORT_WORDS, _LONG_WORDS, _FEW_WORDS = 6, 24, 6  # of a sentence, the last of its content
 _BACKWARD_WORDS = 5  # of content, of a sentence that says little without the one before
-_LEAD_WORDS = 2  # of content, of a line that says nothing but that a list follows
+_LEAD_WORDS = 3  # of content, of a line that says nothing but that a list follows
 WEIGHTS = "synopsis.json"
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -120,7 +120,7 @@ _FUTURE = re.compile(
 )
 _NO_OUTCOME = re.compile(
     r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|"
-    r"now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
+    r"fetch|for an?|now to|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
     r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
@@ -206,12 +206,12 @@ def list_said(
 
 
 def build_title(ask: str, outcome: str, fallback: str = "") -> str:
-    """Return the title of a session: its ask, else its outcome, else `fallback`, cut at a word.
+    """Return the title of a session: its ask, else its outcome, else `fallback`, without long URLs, cut at a word.
 
     >>> build_title("", "Fixed the importer: it kept the last row of every file that ends without a newline.")
     'Fixed the importer: it kept the last row of every file that ends…'
     """
-    return cut_at_word(ask or outcome or to_one_line(fallback), MAX_TITLE_CHARS)
+    return cut_at_word(shorten_urls(ask or outcome or to_one_line(fallback)).strip(), MAX_TITLE_CHARS)
 
 
 def cut_at_word(line: str, max_chars: int) -> str:

@@ -204,9 +204,11 @@ def _after_a_question(text: str) -> list[str]:
         "Next steps: run the full test suite to be sure.",
         "**`rows.py`** — Replaced `split` by `csv.reader` instead of a loop, because quoted commas broke the last row.",
         "**Root cause**: the first window\n\n**Root cause**: the second window\n\n**Root cause**: the third window",
+        "**Verified:** `parse_rows` doesn't drop the last row of `rows.csv` now, because the buffer is cleared.",
+        "Geprüft: `parse_rows` verliert die letzte Zeile von `rows.csv` nicht mehr, weil der Puffer geleert wird.",
     ],
 )
-def test_what_an_agent_guesses_advises_or_fills_into_a_form_is_kept_for_nobody(text: str) -> None:
+def test_what_an_agent_guesses_checked_advises_or_fills_into_a_form_is_kept_for_nobody(text: str) -> None:
     assert _after_a_question(text) == []
 
 
@@ -254,6 +256,22 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
 def test_what_a_person_asks_is_no_decision_unless_it_says_what_always_holds(text: str, kind: str) -> None:
     found = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
     assert [(one.kind, one.is_question) for one in found] == [(kind, kind == "context")]
+
+
+@each(
+    "text",
+    [
+        "What are the options to test the importer and the parser with a standard configuration?",
+        "Are there limits for the length of a segment, since the parser reads a segment at once?",
+        "Gibt es Grenzen für die Länge eines Segments, weil der Parser ein Segment auf einmal liest?",
+        "I want to know whether the comment about the parser is right.",
+        "Je veux savoir si le commentaire sur le lecteur est juste.",
+        "The pipeline fails: https://example.org/demo/actions/runs/29339084745",
+        "/compact only keep what we should never forget about the parser module",
+    ],
+)
+def test_what_a_person_only_wants_to_know_or_to_show_is_no_statement(text: str) -> None:
+    assert texts(Turn(USER, text), Turn(ASSISTANT, "Done.")) == []
 
 
 def test_an_agent_has_no_preferences() -> None:

@@ -126,6 +126,9 @@ def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
         ("Is the row lost?", "Is the row lost?"),
         ("Read @C:\\Users\\ada\\work\\docs\\plan.md and /home/ada/a/b/rows.py, then https://www.x.org/a?b=1 here",
          "Read …/plan.md and …/rows.py, then x.org here"),
+        ("Review https://github.com/ada/demo/pull/12#files and https://gitlab.com/a/b/c/-/issues/7?x=1",
+         "Review demo#12 and c#7"),
+        ("Show a text (e.g. a dash) instead, vs. nothing", "Show a text (e.g a dash) instead, vs nothing"),
         ("key:: value of std::move", "key : value of std::move"),
     ],
 )  # fmt: skip

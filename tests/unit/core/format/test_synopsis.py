@@ -95,6 +95,8 @@ def test_what_was_done_is_the_outcome_rather_than_what_ran_well(check: str) -> N
         "Glad the graphs are fixed.",
         "Now visit the page that was changed.",
         "Got it, fixed it.",
+        "For a session that was fixed in an empty folder:",
+        "Now to your question: yes, it was fixed.",
         "I think I fixed it now.",
         "Excellent, I now have an overview of all that was changed.",
     ],
@@ -197,6 +199,7 @@ def test_what_has_a_fault_is_no_outcome() -> None:
 def test_the_title_is_the_ask_else_the_outcome_else_what_was_known_at_capture() -> None:
     assert build_title("rename it", "Renamed it.", "x") == "rename it"
     assert build_title("", "Renamed it.", "x") == "Renamed it."
+    assert build_title("Solve https://github.com/ada/demo/issues/7679 first", "") == "Solve demo#7679 first"
     assert build_title("", "", "known\x07 at\ncapture") == "known at capture"
     title = build_title("word " * 40, "")
     assert len(title) <= MAX_TITLE_CHARS
