@@ -237,7 +237,7 @@ def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> 
     kind, own_scope = candidate.kind, session_scope(context.token)
     is_confined = not is_allowed_in_scope(GLOBAL, private=context.private, token=context.token)
     is_personal = kind == PREFERENCE and candidate.role != USER and via in (HEURISTIC, MODEL)
-    is_of_session = kind in (FINDING, CONTEXT) and not candidate.is_question
+    is_of_session = kind in (FINDING, CONTEXT) and not candidate.is_unsettled
     if is_confined or _tainting_tool(candidate) or is_of_session or is_personal:
         return own_scope
     is_general = candidate.is_general if via in (HEURISTIC, MODEL) else kind in (PREFERENCE, DECISION)

@@ -14,7 +14,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.features import ANSWER, CHECKED, Utterance, read_utterances
+from lineage.extraction.features import ANSWER, CHECKED, FINDING, Utterance, read_utterances
 from lineage.extraction.forms import find_label
 from lineage.extraction.scoring import Weights, load_weights
 from lineage.extraction.sentences import split_sentences
@@ -55,7 +55,7 @@ class Candidate:
     `text` is one line, `quote` the words as they stand in their turn. `role` is the first speaker: user, assistant or
     tool. `tool` names the tool whose result the text repeats. `about` is what it is bound to. One that `waits` needs
     the user's confirmation; `is_general` tells one that is meant for all projects, `is_last` one of the last messages,
-    `is_question` what a person asked.
+    `is_unsettled` what a person asked, or handed on of a review.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Candidate:
     about: tuple[str, ...] = ()
     is_general: bool = False
     is_last: bool = False
-    is_question: bool = False
+    is_unsettled: bool = False
 
 
 def extract_candidates(
@@ -200,6 +200,11 @@ def is_question(one: Utterance) -> bool:
     return one.role == USER and "a question" in one.seen and not is_settled
 
 
+def is_unsettled(one: Utterance) -> bool:
+    """Return whether a sentence is a person's question, or a flaw that a review found: nothing that shall hold."""
+    return is_question(one) or (one.role == USER and FINDING in one.marks and not one.label)
+
+
 def _is_inquiry(one: Utterance) -> bool:
     """Return whether a person only wants to know something: "which shells are there?", and not "can we …?"."""
     return is_question(one) and "^question" in one.seen and {"^request", "wish"}.isdisjoint(one.seen)
@@ -217,8 +222,8 @@ def classify(one: Utterance) -> str:
         return one.label
     if "an open box" in seen:
         return TASK
-    if is_question(one):
-        return CONTEXT  # "can we add …?" may be what led to a decision, and is none
+    if is_unsettled(one):
+        return CONTEXT  # "can we add …?" may be what led to a decision, and is none; a flaw is likely mended soon
     if "task" in seen and is_end and "change" not in seen:
         return TASK
     return _classify_wish(seen) if one.role == USER else _classify_report(seen)
@@ -251,7 +256,7 @@ def _build_candidate(one: Utterance, score: float) -> Candidate:
     waits = one.role == USER and "unanswered" in one.seen
     return Candidate(
         classify(one), to_one_line(quote), one.role, one.turn_id, "", score, quote, waits, (),
-        "everywhere" in one.marks, "at the end" in one.marks, is_question(one),
+        "everywhere" in one.marks, "at the end" in one.marks, is_unsettled(one),
     )  # fmt: skip
 
 

@@ -19,9 +19,12 @@ from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
-CHECKED = "^checked"
+CHECKED, FINDING = "^checked", "a finding"
 _UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
+_NORMS = frozenset({"must", "wish", "^rule", "^standing"})
+_FLAWS = frozenset({"negation", "trouble", "report"})
+_MIN_REVIEW = 3  # sentences
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
 _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or printed
@@ -53,8 +56,8 @@ class Utterance:
     """A sentence that a person or an agent wrote.
 
     `place` is the position of its turn, `seen` maps its features to the words that they are seen in, `marks` are forms
-    that weigh nothing: one that is meant everywhere, one that tells of a check. `content` are the words that it is
-    about, `names` the files, commands and identifiers among them.
+    that weigh nothing: one that is meant everywhere, one that tells of a check, a finding of a review. `content` are
+    the words that it is about, `names` the files, commands and identifiers among them.
     """
 
     sentence: Sentence
@@ -226,6 +229,7 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
     counts = Counter(word for one in found for word in one.content | one.names)
     labels = Counter((one.place, one.label) for one in found if one.label and "begins in bold" in one.seen)
     followers = _find_followers(letters)
+    reviews = _find_reviews(found)
     messages = [place for place, letter in enumerate(letters) if letter in "ua"][-_LAST_MESSAGES:]
     user_words: set[str] = set()
     for one in found:  # in order: what the user has said by then
@@ -268,7 +272,22 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
             ]
         one.seen.update((name, "") for name, holds in checks if holds)
         one.marks |= {"at the end"} if one.place in messages else frozenset()
+        one.marks |= {FINDING} if one.place in reviews and _is_flaw(one) else frozenset()
         one.marks |= {"one of many labels"} if labels[one.place, one.label] > _MANY_LABELS else frozenset()
+
+
+def _find_reviews(found: Sequence[Utterance]) -> frozenset[int]:
+    """Return the places of prompts that read like a review's comment: it names code, and speaks of nobody."""
+    typed = [one for one in found if one.role == USER]
+    counts = Counter(one.place for one in typed)
+    personal = {one.place for one in typed if "impersonal" not in one.seen}
+    named = {one.place for one in typed if one.names or "code" in one.seen}
+    return frozenset(place for place in named - personal if counts[place] >= _MIN_REVIEW)
+
+
+def _is_flaw(one: Utterance) -> bool:
+    """Return whether a sentence says what is wrong, and not how it shall be."""
+    return not _FLAWS.isdisjoint(one.seen) and _NORMS.isdisjoint(one.seen)
 
 
 def _find_followers(letters: str) -> list[str]:

@@ -30,6 +30,7 @@ from tests.support.workspace import open_test_workspace
 TABS = "Prefers tabs over spaces in Makefiles."
 PATH = "books/global/preference.md"
 AGENT = Caller("claude-code")
+IT_SAID = "  it said:\n    | The parser is hand-written.\n"
 
 
 @pytest.fixture
@@ -186,6 +187,8 @@ def test_edit_replaces_the_body_and_nothing_else(vault: LineageCommand, tabs: st
     assert vault("book", "edit", tabs, " \n").code == 2
     assert run_process(vault.root, "book", "edit", tabs, "-", stdin=b"From stdin.").code == 0
     assert show_book(vault)[0]["text"] == "From stdin."
+    told = vault("memory", "why", tabs).out
+    assert "its words then:\n    | Tabs in Makefiles.\n" in told and "came from None" not in told
 
 
 @pytest.fixture
@@ -197,7 +200,7 @@ def derived(vault: LineageCommand, waiting: str) -> str:
 def test_what_a_person_writes_into_a_derived_entry_is_the_person_s(vault: LineageCommand, derived: str) -> None:
     assert show_book(vault, "project/demo", "note")[0]["trust"] == "[derived]"
     done = vault("memory", "edit", derived, "The parser is generated.")
-    assert done.out == f"edited: {derived}, note of project/demo (books/project/demo/note.md) [user-stated]\n"
+    assert done.out == f"edited: {derived}, note of project/demo (books/project/demo/note.md) [user-stated]\n{IT_SAID}"
     (entry,) = show_book(vault, "project/demo", "note")
     assert (entry["trust"], entry["source"], entry["id"]) == ("[user-stated]", "confirmed", derived)
     assert "you confirmed or edited it" in vault("memory", "why", derived).out
@@ -221,7 +224,7 @@ def test_an_editor_that_changes_nothing_leaves_what_was(
     script.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(script))
     seen = vault("memory", "edit", derived).out
-    assert seen.startswith("edited: ") and seen.endswith(" [user-stated]\n")
+    assert seen.startswith("edited: ") and seen.endswith(f" [user-stated]\n{IT_SAID}")
     assert show_book(vault, "project/demo", "note")[0]["trust"] == "[user-stated]"
 
 

@@ -8,7 +8,9 @@ from lineage.app.locations import detect_caller, is_bucket
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.entries import print_change
+from lineage.cli.book.print_entry import print_indented
 from lineage.cli.open import build_command, find_editor, run_program
+from lineage.core.books.entry import Entry
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
@@ -30,25 +32,25 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
       lineage memory edit 718d
     """
     if text is None:
-        place, is_changed = _edit_in_editor(root, entry_id)
+        place, before = _edit_in_editor(root, entry_id)
     else:
         body = options.read_text([text])
-        place, is_changed = run_in_workspace(root, lambda ws: _edit(ws, entry_id, body), writes=True)
-    return print_change(place, "edited" if is_changed else "unchanged", as_json=as_json, more=f" {place.entry.trust}")
+        place, before = run_in_workspace(root, lambda ws: _edit(ws, entry_id, body), writes=True)
+    done = "edited" if place.entry != before else "unchanged"
+    code = print_change(place, done, as_json=as_json, more=f" {place.entry.trust}")
+    if not as_json and place.entry.body != before.body:
+        print_indented("it said", before.body)
+    return code
 
 
-def _edit(ws: Workspace, entry_id: str, text: str) -> tuple[books.EntryLocation, bool]:
-    """Return the entry's place after the edit, and whether it was another entry before."""
-    before = books.find_entry(ws, entry_id)
-    place = books.edit_entry(ws, before.entry.id, text, detect_caller())
-    return place, place.entry != before.entry
+def _edit(ws: Workspace, entry_id: str, text: str) -> tuple[books.EntryLocation, Entry]:
+    """Return the entry's place after the edit, and the entry before it."""
+    before = books.find_entry(ws, entry_id).entry
+    return books.edit_entry(ws, before.id, text, detect_caller()), before
 
 
-def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, bool]:
-    """Open the book in the user's editor, then publish it.
-
-    Return the entry's place, and whether the editor left another file.
-    """
+def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, Entry]:
+    """Open the book in the user's editor, then publish it; return the entry's place, and the entry before."""
     books.refuse_agents(detect_caller(), "open the user's editor")
     if is_bucket(root):
         raise InvalidInput(
@@ -57,11 +59,9 @@ def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, boo
     command = find_editor("give the text: `lineage memory edit ID TEXT`")
     place = run_in_workspace(root, lambda ws: books.find_entry(ws, entry_id))
     path = root / place.ref.path
-    before = path.read_bytes()
     words = build_command(command, path, place.line, waits=True)
     run_program(words, hint="set VISUAL or EDITOR", failure_hint="what it saved is kept; run it again")
-    is_changed = not path.exists() or path.read_bytes() != before
-    return run_in_workspace(root, lambda ws: _publish_edit(ws, place), writes=True), is_changed
+    return run_in_workspace(root, lambda ws: _publish_edit(ws, place), writes=True), place.entry
 
 
 def _publish_edit(ws: Workspace, place: books.EntryLocation) -> books.EntryLocation:

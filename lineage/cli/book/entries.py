@@ -261,7 +261,8 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
 def _print_explanation(found: Explanation) -> None:
     print_entry(found.location)
     if found.is_edited:
-        print_text(f"  edited by hand since; came from {found.location.entry.origin}")
+        origin = found.location.entry.origin
+        print_text(f"  edited by hand since{f'; came from {origin}' if origin else ''}")
     if found.quote:
         print_indented("its words then" if found.is_edited else "came from", found.quote)
     if origin := describe_origin(found.location.entry, found.turn):

@@ -25,6 +25,7 @@ from lineage.core.books.entry import (
     USER_STATED,
     Entry,
     compute_entry_id,
+    note_before,
     replace_body,
     set_done,
 )
@@ -66,16 +67,17 @@ def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
 
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
     """Replace the body of an entry with the user's words, and count them as the user's as `claim` does."""
-    return _update_entry(book, identifier, lambda entry: _claim(replace_body(entry, body)), now)
+    return _update_entry(book, identifier, lambda entry: _claim(replace_body(entry, body), entry.body), now)
 
 
-def claim(book: Book, identifier: str, now: str) -> Book:
-    """Count what an entry says as the user's, who has written it. What repeats a tool stays derived."""
-    return _update_entry(book, identifier, _claim, now)
+def claim(book: Book, identifier: str, before: str, now: str) -> Book:
+    """Count what an entry says as the user's, who has changed what it said `before`. A tool's words stay derived."""
+    return _update_entry(book, identifier, lambda entry: _claim(entry, before), now)
 
 
-def _claim(entry: Entry) -> Entry:
-    return entry if entry.source in USER_SOURCES else entry._replace(source=CONFIRMED)
+def _claim(entry: Entry, before: str) -> Entry:
+    noted = note_before(entry, before)
+    return noted if noted.source in USER_SOURCES else noted._replace(source=CONFIRMED)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

@@ -32,6 +32,8 @@ TOMBSTONE = re.compile(rf"({ENTRY_ID.pattern})(?: with ({ENTRY_ID.pattern}))?")
 """The value of a forgotten entry's line: its id, and that of the entry that it was forgotten with."""
 UNTIL_CAPTURE = ("until", '"capture"')
 """In `more` of a pending entry: an agent remembered it, and no capture has compared it with what tools said."""
+BEFORE = "before"
+"""In `more` of an edited entry: the body that it had before."""
 _TITLE = re.compile(
     r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
     r"(?:\r\n|\r|\n|\Z)"
@@ -155,6 +157,19 @@ def replace_body(entry: Entry, body: str) -> Entry:
     is_heading = match["mark"] is None
     head = entry.text[: match.end()].rstrip("\r\n") + "\n\n" if is_heading else entry.text[: match.start("task")]
     return entry._replace(text=head + text)
+
+
+def note_before(entry: Entry, body: str) -> Entry:
+    """Return an edited entry that holds the body it had before, None else where nothing was edited."""
+    if body == entry.body:
+        return entry
+    return entry._replace(more=tuple((dict(entry.more) | {BEFORE: json.dumps(body)}).items()))
+
+
+def parse_before(entry: Entry) -> str:
+    """Return the body that an entry had before it was last edited, "" if it never was."""
+    before = json.loads(dict(entry.more).get(BEFORE, '""'))
+    return before if isinstance(before, str) else ""
 
 
 def set_done(entry: Entry, done: bool) -> Entry:

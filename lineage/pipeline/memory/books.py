@@ -189,7 +189,7 @@ def claim_entry(ws: Workspace, location: EntryLocation, caller: Caller | None = 
     if present.body == location.entry.body:
         return location
     with suppress(InvalidInput):  # what lost its end stays as the user left it
-        return _apply_change(ws, location, lambda book: book_edits.claim(book, present.id, ws.now))
+        return _apply_change(ws, location, lambda book: book_edits.claim(book, present.id, location.entry.body, ws.now))
     return location
 
 

@@ -127,7 +127,7 @@ class _ContextBuilder:
         preferences = self._entries(self._project_scopes, "preference")
         rules = [item for item in preferences if item.entry.trust == USER_STATED]
         rules += self._reader.entries(GLOBAL, *_GLOBAL_KINDS)
-        project = [item for item in self._entries(self._project_scopes, *_PROJECT_KINDS) if not _is_question(item)]
+        project = [item for item in self._entries(self._project_scopes, *_PROJECT_KINDS) if not _is_unsettled(item)]
         last_texts = [handoff.text] if handoff else [f"{row.ask} {row.outcome}" for row in sessions[:1]]
         shown = {item.entry.id for item in rules}
         relevant = [
@@ -294,8 +294,8 @@ class _ContextBuilder:
         return [MemoryItem(checkpoint.title), *items]
 
 
-def _is_question(item: book_reader.BookEntry) -> bool:
-    """Return whether an entry is what a person asked: found by search and at a prompt, and told at no start."""
+def _is_unsettled(item: book_reader.BookEntry) -> bool:
+    """Return whether a person only asked or handed it on: it is found by search and at a prompt, told at no start."""
     return item.ref.kind == "context" and "heuristic" in item.entry.tags
 
 

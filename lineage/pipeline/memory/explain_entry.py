@@ -6,7 +6,7 @@ from typing import Any
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books.entry import CONFIRMED, USER_STATED, Entry, compute_entry_id
+from lineage.core.books.entry import CONFIRMED, USER_STATED, Entry, compute_entry_id, parse_before
 from lineage.extraction.candidates import HEURISTIC, is_explicit, read_statement
 from lineage.extraction.features import Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
@@ -30,8 +30,8 @@ class Explanation:
     """The score of an entry's sentence by today's weights, and the features that it is made of, the heaviest first.
 
     It was kept if it `says_so` itself, or for a score from `kept_from` on. `problem` says why there is none. `quote`
-    are the words that it came from, "" if they are not known; with `is_edited` the entry says something else today.
-    `turn` is the number of the turn that holds them, 0 if it is not known.
+    are the words that it came from, or those before its last edit if it was typed, "" if they are not known; with
+    `is_edited` the entry says something else today. `turn` is the number of the turn that holds them, 0 if unknown.
     """
 
     location: EntryLocation
@@ -62,7 +62,8 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     location = find_entry(ws, prefix)
     entry, quote = location.entry, parse_quote(location.entry)
     if HEURISTIC not in entry.tags:
-        return Explanation(location, quote, _describe_typed(entry))
+        words_before = parse_before(entry)
+        return Explanation(location, words_before or quote, _describe_typed(entry), is_edited=bool(words_before))
     turns, turn_id = load_source_turns(ws, entry)
     turn = next((one.number for one in turns if one.id == turn_id), 0)
     utterances = [one for one in read_utterances(turns) if one.turn_id == turn_id]

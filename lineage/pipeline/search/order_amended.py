@@ -17,6 +17,7 @@ from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import strip_operators
 from lineage.core.search.words import extract_words
 from lineage.extraction.amendments import OlderStatements, parse_statement
+from lineage.extraction.forms import find_forms, name_language
 from lineage.extraction.sentences import list_sentence_texts
 from lineage.index import Hit, Superseded
 from lineage.workspace.workspace import Workspace
@@ -75,13 +76,21 @@ def _find_amendments(said: Iterable[_Said]) -> Iterator[tuple[_Said, _Said, str]
     statements, owners = OlderStatements(), list[_Said]()
     for one in said:
         found: dict[int, tuple[_Said, str]] = {}
-        for text in chain.from_iterable(map(_list_texts, one.sentences)) if owners else ():
-            for number in statements.find_amended(text):
-                found.setdefault(owners[number].place, (owners[number], text))
+        stated = (sentence for sentence in one.sentences if owners and not _announces(sentence.text))
+        for sentence in stated:
+            for text in _list_texts(sentence):
+                for number in statements.find_amended(text):
+                    found.setdefault(owners[number].place, (owners[number], text))
         yield from ((older, one, text) for older, text in found.values() if older.at != one.at)
         for sentence in one.sentences:
             statements.add(sentence.text)
             owners.append(one)
+
+
+def _announces(text: str) -> bool:
+    """Return whether a sentence only says what its speaker does next."""
+    folded = fold_text(text)
+    return "^announcement" in find_forms(folded, name_language(folded))
 
 
 def _list_texts(sentence: _Statement) -> Iterator[str]:

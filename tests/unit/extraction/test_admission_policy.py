@@ -166,7 +166,7 @@ def test_durability_routes(kind: str, role: str, scope: str, pending: bool, via:
 
 
 def test_what_a_person_asked_is_kept_in_the_project() -> None:
-    asked = replace(candidate(kind="context"), is_question=True)
+    asked = replace(candidate(kind="context"), is_unsettled=True)
     assert admitted(asked).scope == "project/demo"
     assert admitted(replace(asked, tool="Bash")).scope == "session/abcdefgh"
 

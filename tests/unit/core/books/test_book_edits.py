@@ -4,6 +4,8 @@ What the guards rest on: `known` in `add`; the tombstone in `forget`; `can_super
 `_outcome` in `merging`.
 """
 
+import itertools
+
 import pytest
 
 from lineage.core.books import book_edits as changes
@@ -16,7 +18,16 @@ from lineage.core.books.book import (
     serialize_book,
 )
 from lineage.core.books.book_edits import Cap, default_cap, roll_over
-from lineage.core.books.entry import ASSISTANT_TURN, CONFIRMED, DERIVED, MANUAL, USER_STATED, Entry, new_entry
+from lineage.core.books.entry import (
+    ASSISTANT_TURN,
+    CONFIRMED,
+    DERIVED,
+    MANUAL,
+    USER_STATED,
+    Entry,
+    new_entry,
+    parse_before,
+)
 from lineage.core.books.merge import merge_books
 from lineage.errors import InvalidInput, NotFoundError
 
@@ -79,6 +90,16 @@ def test_an_edit_keeps_everything_but_the_body() -> None:
         LATER,
     )
     assert changes.add(book, entry()) is book
+
+
+def test_an_edited_entry_holds_the_words_before_its_last_edit() -> None:
+    book = book_of(entry("One."))
+    identifier = book.entries[0].id
+    for before, text in itertools.pairwise(("One.", "Two.", 'Three "3"')):
+        book = changes.edit(book, identifier, text, LATER)
+        assert parse_before(book.entries[0]) == before
+    assert changes.edit(book, identifier, 'Three "3"', LATER) is book
+    assert b"Two" not in serialize_book(changes.forget(book, identifier))
 
 
 def test_a_task_is_done_and_opened_again() -> None:
@@ -290,7 +311,7 @@ def test_what_a_person_writes_is_user_stated_but_a_tool_s_words_are_not() -> Non
         (MANUAL, None, USER_STATED, MANUAL),
     ):
         book = book_of(one := entry(source=source, tool=tool))
-        for changed in (changes.edit(book, one.id, "Two.", LATER), changes.claim(book, one.id, LATER)):
+        for changed in (changes.edit(book, one.id, "Two.", LATER), changes.claim(book, one.id, "Before.", LATER)):
             assert (changed.entries[0].trust, changed.entries[0].source) == (trust, kept)
 
 

@@ -1,7 +1,7 @@
 """Nothing shows a stale decision before what amends it, in 42 chains of sessions, and search says what is stale.
 
 The guards: `amends` and the order in `_find_amendments`, the project there, `_visit`, `standing` in `order_amended`,
-`_mark_entry`, `is_asked`.
+`_mark_entry`, `is_asked`, `_announces`.
 """
 
 from collections.abc import Iterator
@@ -84,6 +84,18 @@ def test_sessions_amend_each_other_only_by_what_the_query_asks_for(ws: Workspace
         hits = [hit for hit in search(ws, query, None, 10).hits if hit.entry is None]
         own = {hit.session_id: hit.superseded is not None for hit in hits if str(hit.session_id).startswith("z-")}
         assert own == {"z-1": is_marked, "z-2": False}
+
+
+def test_what_an_agent_announces_amends_nothing(ws: Workspace) -> None:
+    texts = (
+        "The wombat importer reads its rows with the old parser instead of a loop.",
+        "Now let me check that the wombat importer no longer reads its rows with the old parser.",
+    )
+    for day, text in enumerate(texts, 1):
+        turns = [{"role": "user", "text": "wombat importer rows?"}, {"role": "assistant", "text": text}]
+        end_session(at_time(ws, f"2026-09-0{day}T00:00:00.000Z"), f"w-{day}", transcript=turns, project="/home/ada/den")
+    hits = [hit for hit in search(ws, "wombat importer rows", None, 10).hits if str(hit.session_id).startswith("w-")]
+    assert len(hits) == 2 and [hit.superseded for hit in hits] == [None, None]
 
 
 def test_a_superseded_entry_comes_last_and_says_what_took_its_place(ws: Workspace) -> None:
