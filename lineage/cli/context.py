@@ -10,6 +10,7 @@ import click
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_json, print_text, print_warning
+from lineage.cli.typed_names import warn
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, SectionUsage
@@ -17,7 +18,8 @@ from lineage.recall.at_prompt import Recall, format_item
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.lookup import MAX_CANDIDATES, describe_unshown, match_reference, resolve_session
-from lineage.workspace.projects import KnownProjects, find_key, find_named
+from lineage.workspace.projects import KnownProjects, find_key
+from lineage.workspace.typed_names import describe_missing, find_named
 from lineage.workspace.workspace import Workspace
 
 
@@ -47,14 +49,16 @@ def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **requ
       lineage context --prompt "the importer loses the last row" --explain
     """
     if prompt is not None:
-        recall = run_in_workspace(root, partial(_recall, prompt=prompt, **request))
+        recall, note = run_in_workspace(root, partial(_recall, prompt=prompt, **request))
+        warn(note)
         if as_json:
             print_json(recall.as_json())
         else:
             show = _explain_recall if explain else _print_items
             show(recall)
         return 0
-    block, unread, unshown = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
+    block, unread, unshown, note = run_in_workspace(root, partial(_build_block, request=ContextRequest(**request)))
+    warn(note)
     if as_json:
         values = {"text": block.text, "tokens": block.tokens, "budget": block.budget}
         print_json({**values, "sections": block.sections, "unread": unread})
@@ -72,11 +76,20 @@ def command(root: Path, explain: bool, as_json: bool, prompt: str | None, **requ
     return 0
 
 
-def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str], str]:
-    """Return the block, the paths of unreadable books, and how many sessions can't be in it."""
+def _build_block(ws: Workspace, request: ContextRequest) -> tuple[ContextBlock, list[str], str, str]:
+    """Return the block, the paths of unreadable books, how many sessions can't be in it, and what its project is."""
     books = BookReader(ws)
-    request = replace(request, session=_find_session(ws, request.session), project=find_named(ws, request.project))
-    return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws)
+    project, note = _find_project(ws, request.project)
+    request = replace(request, session=_find_session(ws, request.session), project=project)
+    return build_context(ws, request, books), books.unreadable_paths, describe_unshown(ws), note
+
+
+def _find_project(ws: Workspace, name: str | None) -> tuple[str | None, str]:
+    """Return the project that is meant, and what else its name may mean, or that nothing is known of it."""
+    if not name:
+        return name, ""
+    project = find_named(ws, name)
+    return project.project, project.describe_others() or describe_missing(ws, project)
 
 
 def _find_session(ws: Workspace, name: str | None) -> str | None:
@@ -87,13 +100,13 @@ def _find_session(ws: Workspace, name: str | None) -> str | None:
 
 def _recall(
     ws: Workspace, *, prompt: str, agent_id: str, project: str | None, session: str | None, **_: object
-) -> Recall:
-    place = find_named(ws, project) or str(Path.cwd())
+) -> tuple[Recall, str]:
+    named, note = _find_project(ws, project)
+    place = named or str(Path.cwd())
     keys = KnownProjects(ws, ws.index.list_projects(), place).list_equal(find_key(ws, place))
     folder = resolve_project_folder(ws, place)
-    return recall_for_prompt(
-        ws, prompt, agent_id=agent_id, keys=keys, folder=folder, session=_find_session(ws, session) or ""
-    )
+    session = _find_session(ws, session) or ""
+    return recall_for_prompt(ws, prompt, agent_id=agent_id, keys=keys, folder=folder, session=session), note
 
 
 def _print_items(recall: Recall) -> None:

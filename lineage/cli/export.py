@@ -14,6 +14,7 @@ from lineage.cli import options
 from lineage.cli.bundle import print_bundle
 from lineage.cli.completion import complete_session
 from lineage.cli.output import format_counts, print_result, print_text, show_progress
+from lineage.cli.typed_names import project_filter
 from lineage.core.base.plural import pluralize
 from lineage.errors import InvalidInput
 from lineage.index import SessionFilter
@@ -39,7 +40,7 @@ def _check_day(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 @click.option("--markdown", metavar="FILE", type=_place, help="SESSION's conversation as markdown; - for stdout.")
 @click.option("--bundle", metavar="FILE", type=_place, help="SESSION as `lineage admin bundle export` writes it.")
 @click.option("--agent", metavar="ID", default="all", show_default=True, help="Only this agent's sessions, in a site.")
-@options.project("Only sessions of this project: a folder, its name, or owner/name.")
+@project_filter("Only sessions of this project: a folder, its name, or owner/name.")
 @options.path
 @click.option("--since", metavar="DAY", default="", callback=_check_day, help="Only sessions since this UTC day.")
 @click.option("--until", metavar="DAY", default="", callback=_check_day, help="Only sessions until this UTC day.")

@@ -22,6 +22,7 @@ from lineage.cli.output import (
     print_text,
     show_progress,
 )
+from lineage.cli.typed_names import project_filter
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.naming import memory_md_path, validate_agent_id
 from lineage.core.base.plural import pluralize
@@ -139,7 +140,7 @@ def _render_all(ws: Workspace) -> list[PublishResult]:
 )  # fmt: skip
 @click.option("--recent", is_flag=True, help="List recent files only; compare everything once a day.")
 @click.option("--agent", metavar="ID", help="Only this agent's sessions: their files are read again, changed or not.")
-@options.project("Only sessions of a project: a folder of it, its name, or owner/name.")
+@project_filter("Only sessions of a project: a folder of it, its name, or owner/name.")
 def reindex_command(
     root: Path, yes: bool, jobs: int | None, recent: bool, agent: str | None, project: str | None, as_json: bool
 ) -> int:

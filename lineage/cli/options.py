@@ -58,8 +58,18 @@ def project(text: str, metavar: str = "NAME") -> Callable[[Function], Function]:
 
 
 def _locate_project(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    return value and expand_folder(value)
+
+
+def expand_scope(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Return a scope with the folder that it names, alone or behind `project/`, as an absolute one; `..` is none."""
+    name = (value or "").removeprefix("project/")
+    return value if not value or name == ".." else f"{value[: len(value) - len(name)]}{expand_folder(name)}"
+
+
+def expand_folder(value: str) -> str:
     """Return the folder that a value stands for: `.`, `../demo` and `~/demo` are folders; `demo` and `~` are names."""
-    if value and (value in (".", "..") or value.startswith(("./", "../", "~/"))):
+    if value in (".", "..") or value.startswith(("./", "../", "~/")):
         return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111  (pathlib keeps `..`)
     return value
 

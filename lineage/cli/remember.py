@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,18 @@ from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
+from lineage.cli.typed_names import SCOPE_HELP, warn
 from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.workspace.book_folders import locate_scopes
-from lineage.workspace.projects import count_named, find_named
+from lineage.workspace.typed_names import describe_unsaved, find_named, find_scope
 from lineage.workspace.workspace import Workspace
 
 
 @options.command("remember", writes=True)
 @click.argument("text", nargs=-1, required=True, metavar="TEXT...")
-@click.option("--scope", metavar="SCOPE", help="global, project/NAME, agent/ID, peer/ID or session/TOKEN.")
+@click.option("--scope", metavar="SCOPE", callback=options.expand_scope, help=f"Where it holds: {SCOPE_HELP}")
 @click.option(
     "--kind", metavar="KIND",
     help="note (the default), preference (a rule), decision, fact, context, finding, lesson, task, handoff, or any "
@@ -64,7 +64,7 @@ def command(
 
 
 @options.command("add", writes=True)
-@click.argument("scope")
+@click.argument("scope", callback=options.expand_scope)
 @click.argument("kind")
 @click.argument("text")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
@@ -73,6 +73,8 @@ def add(
     root: Path, scope: str, kind: str, text: str, tags: Sequence[str], supersedes: Sequence[str], as_json: bool
 ) -> int:
     """Add an entry to a book: `lineage remember` with scope and kind named. TEXT `-` is stdin.
+
+    SCOPE is global, a project (project/NAME, owner/name, a folder), agent/ID, peer/ID or session/TOKEN.
 
     \b
     Example:
@@ -94,7 +96,8 @@ def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     """Remember, print the result and return the exit code: 1 for a text that was not taken."""
     with suppress(OSError):  # the folder may be gone
         memo = replace(memo, folder=str(Path.cwd()))
-    result, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
+    result, note, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
+    warn(note)
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
         print_json(result)
@@ -105,26 +108,34 @@ def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     return 0 if is_taken else 1
 
 
-def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[RememberResult, str]:
-    """Remember, and return with the result what is to be said of its project."""
-    result = remember(ws, replace(memo, project=find_named(ws, memo.project)), detect_caller())
-    if not (is_shown and result.scope and result.scope.startswith("project/")):
-        return result, ""
-    return result, _describe_project(ws, result.scope, memo.project or "")
+def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[RememberResult, str, str]:
+    """Remember. Return the result, what else its project may mean, and which folder that is."""
+    memo, note = _resolve_names(ws, memo)
+    result = remember(ws, memo, detect_caller())
+    place = _describe_place(ws, result.scope, memo.project or "") if is_shown and not note else ""
+    return result, note, place
 
 
-def _describe_project(ws: Workspace, scope: str, name: str) -> str:
-    """Return which folder a project's scope is, and what else its name may mean; `name` is what was typed."""
-    known = locate_scopes(ws)
+def _resolve_names(ws: Workspace, memo: Memo) -> tuple[Memo, str]:
+    """Return the memo with the scope and the project that are meant, and what else the names may mean."""
+    named, note = memo.project, ""
+    if memo.project:
+        project = find_named(ws, memo.project)
+        named, note = project.project, project.describe_others() or describe_unsaved(project)
+    if memo.scope is None:
+        return replace(memo, project=named), note
+    scope = find_scope(ws, memo.scope)
+    place = scope.project.project if scope.project else None
+    return replace(memo, scope=scope.scope, project=named or place), scope.note
+
+
+def _describe_place(ws: Workspace, scope: str, project: str) -> str:
+    """Return which folder a project's scope is."""
+    known = locate_scopes(ws) if scope.startswith("project/") else {}
     if scope in known:
-        alike = 1 if "/" in name else count_named(ws, name)
-        more = f"; {alike} projects are called {name}: `--project FOLDER` names another one"
-        return f"{scope} is {known[scope]}{more if alike > 1 else ''}"
-    if is_absolute(name):
-        return f"{scope} is {name}: no session there is saved yet, the next one is told this"
-    names = {place.rpartition("/")[2] for place in known.values()}
-    likely = "".join(f" (did you mean {found}?)" for found in get_close_matches(name, sorted(names), 1))
-    return f"no session of a project called {name} is saved{likely}; `lineage list` names the projects"
+        return f"{scope} is {known[scope]}"
+    is_new = scope.startswith("project/") and is_absolute(project)
+    return f"{scope} is {project}: no session there is saved yet, the next one is told this" if is_new else ""
 
 
 def _print_result(result: RememberResult, project: str) -> None:

@@ -14,6 +14,7 @@ from lineage.app.changed_files import ChangedFiles, count_changed_files, list_to
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
+from lineage.cli.typed_names import warn
 from lineage.core.search.query import parse_query
 from lineage.errors import InvalidInput
 from lineage.index import Hit
@@ -21,6 +22,7 @@ from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
 from lineage.workspace.lookup import describe_unshown, shorten_ids
 from lineage.workspace.projects import KnownProjects
+from lineage.workspace.typed_names import describe_filter
 from lineage.workspace.workspace import Workspace
 
 _MAX_LIMIT = 1000
@@ -100,6 +102,7 @@ def command(
     rest = f"there are more: `--limit {min(limit * 5, _MAX_LIMIT)}` shows them" if len(result.hits) > limit else ""
     hits, notes = result.hits[:limit], {"notes": list(result.notes)} if result.notes else {}
     changes = count_changed_files(list_touched(hits))
+    warn(found.alike)
     if as_json:
         results = list(map(_hit_as_json, hits, found.passages, changes))
         print_json({"query": text, "mode": result.mode, **notes, "results": results})
@@ -127,21 +130,22 @@ class _Found:
 
     result: SearchResult
     unshown: str = ""
+    alike: str = ""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     projects: Mapping[str, str] = field(default_factory=dict[str, str])
     passages: Sequence[Sequence[FoundPassage]] = ()
 
 
 def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool) -> _Found:
-    result = find(ws, text)
+    result, alike = find(ws, text), describe_filter(ws, parse_query(text).filters.project)
     if as_json:
-        return _Found(result=result, passages=load_passages(ws, result.hits, text))
+        return _Found(result=result, alike=alike, passages=load_passages(ws, result.hits, text))
     unshown = describe_unshown(ws)
     tokens = [hit.session_token for hit in result.hits if hit.session_token]
     if not (tokens and is_terminal()):
-        return _Found(result=result, unshown=unshown)
+        return _Found(result=result, unshown=unshown, alike=alike)
     projects = KnownProjects(ws, ws.index.list_projects()).label_paths()
-    return _Found(result=result, unshown=unshown, names=shorten_ids(ws, tokens), projects=projects)
+    return _Found(result=result, unshown=unshown, alike=alike, names=shorten_ids(ws, tokens), projects=projects)
 
 
 def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:

@@ -28,7 +28,7 @@ from lineage.cli.screen import (
 from lineage.core.base.naming import SUMMARY
 from lineage.core.books.sightings import count_sightings
 from lineage.index import Hit, SessionRow
-from lineage.pipeline.memory.books import BookOverview, EntryLocation
+from lineage.pipeline.memory.books import BookContents, BookOverview, EntryLocation
 from lineage.workspace.lookup import SessionText
 
 _HARNESS_WIDTH = 100
@@ -191,20 +191,27 @@ def print_markdown(text: str) -> None:
     print_page(lambda console: console.print(build_markdown(text)), is_prose=True)
 
 
-def print_entries(places: Sequence[EntryLocation], problems: Sequence[str] = ()) -> None:
-    """Print entries of books: a line about each, then its text."""
+def print_contents(books: Sequence[BookContents]) -> None:
+    """Print the entries of books, a line about each, then its text; of several books under their names."""
 
     def draw(console: Console) -> None:
-        for place in places:
-            console.print(_build_entry_head(place))
-            console.print(Padding(Text(strip_controls(place.entry.body)), (0, 0, 0, 2)))
-            if place.successor:
-                new = place.successor
-                console.print(Padding(clean(f"superseded on {new.at[:10]} by {new.id}", "magenta"), (0, 0, 0, 2)))
-        for problem in problems:
-            console.print(clean(f"problem: {problem}", "red"))
+        for contents in books:
+            if len(books) > 1:
+                console.print(clean(f"{contents.ref.kind} of {contents.ref.scope}", "bold"))
+            for place in contents.entries:
+                _print_entry(console, place)
+            for problem in contents.problems:
+                console.print(clean(f"problem: {contents.ref.path}: {problem}", "red"))
 
     print_page(draw)
+
+
+def _print_entry(console: Console, place: EntryLocation) -> None:
+    console.print(_build_entry_head(place))
+    console.print(Padding(Text(strip_controls(place.entry.body)), (0, 0, 0, 2)))
+    if place.successor:
+        new = place.successor
+        console.print(Padding(clean(f"superseded on {new.at[:10]} by {new.id}", "magenta"), (0, 0, 0, 2)))
 
 
 def _build_entry_head(place: EntryLocation) -> Text:

@@ -10,9 +10,12 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.listed_sessions import ListedSessions, describe_rest
 from lineage.cli.output import format_when, is_terminal, print_json, print_synopsis, print_text, print_warning
+from lineage.cli.typed_names import project_filter
+from lineage.core.base.naming import DEFAULT_AGENT
 from lineage.index import SessionFilter, SessionRow
 from lineage.workspace.lookup import shorten_ids
 from lineage.workspace.projects import KnownProjects, count_sessions, list_sessions
+from lineage.workspace.typed_names import suggest_project
 from lineage.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # brings zoneinfo and with it sysconfig: only `--lane` pays for them
@@ -24,7 +27,7 @@ _MAX_LIMIT = 100_000
 
 @options.command("sessions")
 @options.agent
-@options.project("Only sessions of a project: a folder of it, its name, or owner/name.")
+@project_filter("Only sessions of a project: a folder of it, its name, or owner/name.")
 @options.path
 @click.option("--lane", metavar="LANE", help="Only sessions of this lane, and whether the next message begins another.")
 @click.option("--limit", type=click.IntRange(1, _MAX_LIMIT), default=20, show_default=True, help="How many at most.")
@@ -55,7 +58,7 @@ def command(
         )
         return _print_lane(state, as_json=as_json)
     wanted = SessionFilter(project=project, path=path)
-    listed, everything = run_in_workspace(root, lambda ws: _load_listed(ws, agent_id, wanted, limit))
+    listed, nothing = run_in_workspace(root, lambda ws: _load_listed(ws, agent_id, wanted, limit))
     if as_json:
         print_json({"sessions": listed.rows})
         return 0
@@ -67,22 +70,28 @@ def command(
         _print_rows(listed.rows, listed.sub_agents)
         if listed.total > len(listed.rows):
             print_warning(describe_rest(listed))
-    if not listed.rows:
-        print_text(_describe_nothing(project, path, agent, everything))
+    if nothing:
+        print_text(nothing)
     return 0
 
 
-def _describe_nothing(project: str | None, path: str | None, agent: str, everything: int) -> str:
+def _describe_nothing(ws: Workspace, agent_id: str | None, wanted: SessionFilter) -> str:
     """Return why no session is listed: the workspace has none, or none that the options ask for."""
+    everything = count_sessions(ws, None, SessionFilter())
     if not everything:
         return "no sessions yet; `lineage session-end --help` says how they come in"
-    asked = [f"in the project {project}"] * bool(project) + [f"in {path}"] * bool(path)
-    asked += [f"of the agent {agent}"] * (agent not in ("all", "default") or not asked)
-    return f"no session {' '.join(asked)}; `lineage list --agent all` lists the {everything} of the workspace"
+    likely = suggest_project(ws, wanted.project)
+    near = f" (did you mean {likely}?)" if likely else ""
+    asked = [f"in the project {wanted.project}{near}"] if wanted.project else []
+    asked += [f"in {wanted.path}"] if wanted.path else []
+    asked += [f"of the agent {agent_id or 'all'}"] * (agent_id not in (None, DEFAULT_AGENT) or not asked)
+    own = count_sessions(ws, agent_id, SessionFilter()) if agent_id == DEFAULT_AGENT else 0
+    rest = f"`lineage list` lists the {own}" if own else f"`lineage list --agent all` lists the {everything}"
+    return f"no session {' '.join(asked)}; {rest} of the workspace"
 
 
-def _load_listed(ws: Workspace, agent_id: str | None, wanted: SessionFilter, limit: int) -> tuple[ListedSessions, int]:
-    """Return the sessions, and where there are none how many the workspace has."""
+def _load_listed(ws: Workspace, agent_id: str | None, wanted: SessionFilter, limit: int) -> tuple[ListedSessions, str]:
+    """Return the sessions, and where there are none why."""
     rows = list_sessions(ws, agent_id, wanted=wanted, limit=limit)
     tokens = [row.session_token for row in rows if row.sub_agents]
     sub_agents = {token: ws.index.list_sessions(None, parent=token, limit=_MAX_SUB_AGENTS) for token in tokens}
@@ -92,7 +101,7 @@ def _load_listed(ws: Workspace, agent_id: str | None, wanted: SessionFilter, lim
         shown = [row.session_token for group in (rows, *sub_agents.values()) for row in group]
         labels = KnownProjects(ws, ws.index.list_projects()).label_paths()
         listed = ListedSessions(rows, total, sub_agents, shorten_ids(ws, shown), labels)
-    return listed, 0 if rows else count_sessions(ws, None, SessionFilter())
+    return listed, "" if rows else _describe_nothing(ws, agent_id, wanted)
 
 
 def _print_lane(state: "LaneState", *, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lineage.app.changed_files import ChangedFiles, count_changed_files, list_touched
 from lineage.app.request_model import check_request
-from lineage.core.base.book_paths import CURATED, BookRef
+from lineage.core.base.book_paths import CURATED, BookRef, resolve_kind
 from lineage.core.base.times import to_date
 from lineage.core.books.entry import TASK
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
@@ -191,6 +191,8 @@ def _list_entries(call: ToolCall) -> str:
     if not (call["scope"] and call["kind"]):
         raise InvalidInput("to show a book takes scope and kind", hint="action `list` names the books")
     ref = BookRef(call["scope"], call["kind"], str(call["archive"] or ""))
+    if ref not in call.access.list_books():  # a kind's other name
+        ref = ref._replace(kind=resolve_kind(ref.kind))
     results = render_entries(call.access.read_book(ref))
     return render_response(f"Entries in {ref.path}: {len(results)}", results, f"The rest is in {ref.path}.")
 

@@ -15,7 +15,6 @@ from lineage.core.base.project import (
     label_projects,
     normalize_subfolder,
 )
-from lineage.errors import InvalidInput
 from lineage.index import SessionFilter, SessionRow
 from lineage.index.rows import format_folders
 from lineage.projects import find_subfolder, identify_folder
@@ -87,33 +86,6 @@ class KnownProjects:
 def match_projects(ws: Workspace, project: str) -> list[str]:
     """Return the keys of the projects that a filter means: a folder, a name, `owner/name` or the end of a path."""
     return sorted(KnownProjects(ws, ws.index.list_projects(), project).match(find_key(ws, project)))
-
-
-def find_named(ws: Workspace, name: str | None) -> str | None:
-    """Return a folder of the project that a person calls `owner/name`, as lists print it; else the name itself.
-
-    Raises InvalidInput if several projects are called so.
-    """
-    if not name or "/" not in name or is_absolute(name):
-        return name
-    paths = _find_paths(ws, name)
-    if len(paths) > 1:
-        what = f"{len(paths)} projects end with {name[:80]!r}"
-        raise InvalidInput(what, hint=f"name one by its folder: {', '.join(sorted(paths.values())[:3])}")
-    return next(iter(paths.values()), name)
-
-
-def count_named(ws: Workspace, name: str) -> int:
-    """Return how many projects that have sessions are called so."""
-    return len(_find_paths(ws, name))
-
-
-def _find_paths(ws: Workspace, name: str) -> dict[str, str]:
-    """Return the first path of each project with sessions that is called so, by key."""
-    pairs = ws.index.list_projects()
-    known = KnownProjects(ws, pairs)
-    keys = known.match(name)
-    return {known.join(key): path for key, path in sorted(pairs, reverse=True) if key in keys}
 
 
 def locate(ws: Workspace, project: str | None, path: str | None) -> tuple[str | None, str]:

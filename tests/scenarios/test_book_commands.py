@@ -480,7 +480,7 @@ def test_pinning_to_global_keeps_the_original_and_asks_for_the_kind(vault: Linea
         own = str(remember(ws, Memo(text="Releases are cut by hand.", kind="lesson", scope="project/demo"), AGENT).id)
     assert "give `--kind decision`" in vault("book", "pin", own, "--global").err
     assert "give `--global`" in vault("book", "pin", own, "--kind", "decision").err
-    pinned = vault("book", "pin", own, "--global", "--kind", "preference", "--json").json["entry"]
+    pinned = vault("book", "pin", own, "--global", "--kind", "rule", "--json").json["entry"]
     assert (pinned["scope"], pinned["kind"], pinned["trust"]) == ("global", "preference", "[user-stated]")
     assert pinned["text"] == "Releases are cut by hand."
     assert own in vault("book", "show", "project/demo", "lesson", "--pending").out

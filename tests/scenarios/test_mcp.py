@@ -179,7 +179,7 @@ def test_what_an_agent_remembers_is_derived_and_found_again(
     )
     assert (entry["trust"], entry["source"], entry["tags"]) == ("[derived]", "assistant_turn", ["csv"])
     assert entry["about"] == ["error:KeyError"]
-    assert f"[derived] {entry['id']}" in agent("book", action="show", scope="project/reader", kind="lesson").text
+    assert f"[derived] {entry['id']}" in agent("book", action="show", scope="project/reader", kind="lessons").text
     assert "lesson of project/reader" in agent("book").quoted_text
     assert "keeps its last row" in agent("search", query="importer").quoted_text
     assert "known" in agent("remember", text="The importer keeps its last row.", kind="lesson", project=PROJECT).text

@@ -50,9 +50,13 @@ def test_a_filter_without_sessions_says_that_others_are_there(lineage: LineageCo
     make(lineage.root)
     assert "no sessions yet" in lineage("list").out
     lineage.end_sample()
-    for words, asked in ((["--project", "nope"], "in the project nope"), (["--agent", "ann"], "of the agent ann")):
+    for words, asked, lists in (
+        (["--project", "nope"], "in the project nope", "lineage list"),
+        (["--agent", "ann"], "of the agent ann", "lineage list --agent all"),
+        (["--project", "nope", "--agent", "all"], "in the project nope", "lineage list --agent all"),
+    ):
         out = lineage("list", *words).out
-        assert f"no session {asked}; `lineage list --agent all` lists the 1 of the workspace" in out
+        assert f"no session {asked}; `{lists}` lists the 1 of the workspace" in out
     assert lineage("list", "--project", "nope", "--json").json == {"sessions": []}
 
 

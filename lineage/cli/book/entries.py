@@ -20,7 +20,8 @@ from lineage.cli.output import (
     print_warning,
     show_progress,
 )
-from lineage.core.base.book_paths import PENDING, BookRef
+from lineage.cli.typed_names import SCOPE_HELP, resolve_scope, resolve_scope_filter, warn
+from lineage.core.base.book_paths import PENDING, BookRef, resolve_kind
 from lineage.core.base.plural import pluralize
 from lineage.errors import IndexUnavailable, InvalidInput
 from lineage.pipeline.memory import books
@@ -30,6 +31,8 @@ from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
 from lineage.workspace.book_folders import locate_scopes
 from lineage.workspace.paths import expand_home
+from lineage.workspace.typed_names import find_scope
+from lineage.workspace.workspace import Workspace
 
 _GLOBAL_KINDS = ("decision", "preference")
 
@@ -41,18 +44,21 @@ def print_change(place: books.EntryLocation, action: str, *, as_json: bool, more
 
 
 @options.command("list")
-@click.option("--scope", metavar="SCOPE", help="Only the books of one scope, for example global or project/NAME.")
+@click.option("--scope", metavar="SCOPE", callback=options.expand_scope, help=f"Only the books of one: {SCOPE_HELP}")
+@options.project("Only the books of a project: a folder of it, `.` for example, its name, or owner/name.")
 @click.option("--pending", is_flag=True, help="List the entries that wait for your confirmation instead.")
 @options.no_pager
-def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) -> int:
+def list_command(root: Path, scope: str | None, project: str | None, pending: bool, as_json: bool) -> int:
     """The books, and how many entries each has: in use, stale, waiting, archived, forgotten.
 
     \b
     Example:
       lineage memory list --scope global
+      lineage memory list --project .
       lineage memory list --pending
     """
-    found = run_in_workspace(root, lambda ws: books.list_books(ws, scope), needs_index=False)
+    wanted = resolve_scope_filter(root, scope, project)
+    found = run_in_workspace(root, lambda ws: books.list_books(ws, wanted), needs_index=False)
     selected = [book for book in found if book.waiting or not pending]
     if as_json:
         print_json({"books": [_book_as_json(book, pending=pending) for book in selected]})
@@ -67,7 +73,9 @@ def list_command(root: Path, scope: str | None, pending: bool, as_json: bool) ->
     for book in selected:
         _print_book(book, pending=pending)
     if not selected:
-        print_text("nothing waits" if pending else "no books yet: `lineage remember TEXT` begins one")
+        nothing = "no books yet: `lineage remember TEXT` begins one"
+        nothing = f"no books of {wanted} yet; `lineage memory list` lists all" if wanted else nothing
+        print_text("nothing waits" if pending else nothing)
     elif pending:
         print_text(
             "`lineage memory review ID` shows where an entry came from, and asks; `lineage memory forget ID` drops it"
@@ -104,13 +112,14 @@ def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
 
 
 @options.command("show")
-@click.argument("scope")
-@click.argument("kind")
+@click.argument("scope", callback=options.expand_scope)
+@click.argument("kind", required=False)
 @click.option("--pending", is_flag=True, help="Print the entries that wait for your confirmation instead.")
 @click.option("--archive", metavar="YEAR", help="Print the archived entries of that year instead.")
 @options.no_pager
-def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, as_json: bool) -> int:
-    """Print the entries of a book: id, date, trust, state and text, and the problems of its file.
+def show(root: Path, scope: str, kind: str | None, pending: bool, archive: str | None, as_json: bool) -> int:
+    """Print the entries of a book: id, date, trust, state and text, and the problems of its file. Without KIND, print
+    all books of SCOPE: global, a project (project/NAME, owner/name, a folder), agent/ID, peer/ID or session/TOKEN.
 
     Text between no markers is an entry of yours. A state is one of standing (in use), superseded, done, pinned, stale
     (an open task that no session mentioned for 14 days), waiting.
@@ -118,31 +127,43 @@ def show(root: Path, scope: str, kind: str, pending: bool, archive: str | None, 
     \b
     Example:
       lineage memory show global preference
+      lineage memory show . decision
       lineage memory show global curated --json
     """
     if pending and archive:
         raise InvalidInput("what waits isn't archived", hint="give `--pending` or `--archive YEAR`")
-    ref = BookRef(scope, kind, archive or (PENDING if pending else ""))
-    contents = run_in_workspace(root, lambda ws: books.read_contents(ws, ref), needs_index=False)
+    ref = BookRef(resolve_scope(root, scope), kind or "", archive or (PENDING if pending else ""))
+    found = run_in_workspace(root, lambda ws: books.read_named(ws, ref), needs_index=False)
     if as_json:
-        entries = [place.as_json() for place in contents.entries]
-        book = {"scope": scope, "kind": kind, "shelf": ref.shelf, "path": ref.path}
-        rest = {"forgotten": sorted(contents.forgotten), "problems": list(contents.problems)}
-        print_json(book | {"entries": entries} | rest)
+        values = list(map(_contents_as_json, found))
+        print_json(values[0] if kind else {"scope": ref.scope, "books": values})
         return 0
-    problems = [f"{ref.path}: {problem}" for problem in contents.problems]
     if is_terminal():
-        from lineage.cli.session_screen import print_entries
+        from lineage.cli.session_screen import print_contents
 
-        print_entries(contents.entries, problems)
+        print_contents(found)
     else:
-        for place in contents.entries:
-            print_entry(place)
-        for problem in problems:
-            print_text(f"problem: {problem}")
-    if not contents.entries:
-        print_text(f"nothing in {ref.path}; `lineage memory list` names the books")
+        for contents in found:
+            _print_contents(contents, is_named=len(found) > 1)
+    if not any(contents.entries for contents in found):
+        print_text(f"nothing in {found[0].ref.path if kind else ref.scope}; `lineage memory list` names the books")
     return 0
+
+
+def _contents_as_json(contents: books.BookContents) -> dict[str, Any]:
+    ref = contents.ref
+    book = {"scope": ref.scope, "kind": ref.kind, "shelf": ref.shelf, "path": ref.path}
+    rest = {"forgotten": sorted(contents.forgotten), "problems": list(contents.problems)}
+    return book | {"entries": [place.as_json() for place in contents.entries]} | rest
+
+
+def _print_contents(contents: books.BookContents, *, is_named: bool) -> None:
+    if is_named:
+        print_text(f"{contents.ref.kind} of {contents.ref.scope}:")
+    for place in contents.entries:
+        print_entry(place)
+    for problem in contents.problems:
+        print_text(f"problem: {contents.ref.path}: {problem}")
 
 
 @options.command("done", writes=True)
@@ -164,7 +185,11 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
 @click.argument("entry_id", metavar="ID")
 @click.option("--undo", is_flag=True, help="Let it roll over again.")
 @click.option("--global", "is_global", is_flag=True, help="Copy it to the global book, too.")
-@click.option("--kind", type=click.Choice(_GLOBAL_KINDS), help="With --global: its kind there; else you are asked.")
+@click.option(
+    "--kind", type=click.Choice((*_GLOBAL_KINDS, "rule")),
+    callback=lambda _ctx, _param, value: value and resolve_kind(value),
+    help="With --global: its kind there, else you are asked; a rule is a preference.",
+)  # fmt: skip
 def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None, as_json: bool) -> int:
     """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
 
@@ -194,17 +219,26 @@ def _ask_kind(*, as_json: bool) -> str:
 
 @options.command("move", writes=True)
 @click.argument("entry_id", metavar="ID")
-@click.argument("scope")
+@click.argument("scope", callback=options.expand_scope)
 def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     """Move an entry to another scope, from all projects to one for example.
 
-    It gets a new id there, and is not learned again in the old scope.
+    SCOPE is global, a project (project/NAME, owner/name, a folder), agent/ID, peer/ID or session/TOKEN. The entry gets
+    a new id there, and is not learned again in the old scope.
 
     \b
     Example:
       lineage memory move 718d project/lineage
+      lineage memory move 718d .
     """
-    place = run_in_workspace(root, lambda ws: books.demote_entry(ws, entry_id, scope, detect_caller()), writes=True)
+
+    def move(ws: Workspace) -> tuple[books.EntryLocation, str]:
+        caller = detect_caller()
+        target = find_scope(ws, scope, claim=caller is None)
+        return books.demote_entry(ws, entry_id, target.scope, caller), target.note
+
+    place, note = run_in_workspace(root, move, writes=True)
+    warn(note)
     return print_change(place, "moved, its id is new", as_json=as_json)
 
 

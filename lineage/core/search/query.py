@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lineage.core.base.book_paths import resolve_kind
 from lineage.core.base.times import shift_time
 from lineage.core.search.words import MAX_CHARACTERS, select_words
 from lineage.errors import InvalidInput
@@ -107,11 +108,12 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
     states: list[str] = []
     for key, value in pairs:
         if key == "kind":
-            kinds.append(value.lower())
+            kinds += dict.fromkeys((value.lower(), resolve_kind(value.lower())))
         elif key == "is":
-            name = value.lower()
+            name = resolve_kind(value.lower())
             if name not in (*_STATES, *BOOKS):
-                raise InvalidInput(f"nothing is {name[:40]!r}", hint=f"is: takes {', '.join((*_STATES, *BOOKS))}")
+                hint = f"is: takes {', '.join((*_STATES, *BOOKS))}"
+                raise InvalidInput(f"nothing is {value.lower()[:40]!r}", hint=hint)
             (kinds if name in BOOKS else states).append(name)
         else:
             values[key] = value

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef
+from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, resolve_kind
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import TOKEN, validate_agent_id
 from lineage.core.books import book_edits
@@ -121,6 +121,20 @@ def read_contents(ws: Workspace, ref: BookRef) -> BookContents:
     """Return the contents of one file."""
     book = ws.documents.books.read(ref)
     return BookContents(ref, tuple(locate_entries(ref, book, ws.now)), book.forgotten_ids, book.problems)
+
+
+def read_named(ws: Workspace, ref: BookRef) -> list[BookContents]:
+    """Return the contents of the book that a person names, of all books with entries of a scope and shelf without kind.
+
+    A kind's other names are its own, but a book of exactly that name comes first. Raises InvalidInput for an impossible
+    name.
+    """
+    ref._replace(kind=ref.kind or "note").path  # noqa: B018  (raises InvalidInput)
+    files = list(ws.documents.books.list())
+    if not ref.kind:
+        found = [read_contents(ws, one) for one in files if (one.scope, one.shelf) == (ref.scope, ref.shelf)]
+        return [contents for contents in found if contents.entries or contents.problems]
+    return [read_contents(ws, ref if ref in files else ref._replace(kind=resolve_kind(ref.kind)))]
 
 
 def list_books(ws: Workspace, scope: str | None = None) -> list[BookOverview]:

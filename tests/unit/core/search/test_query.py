@@ -65,6 +65,11 @@ def test_times(text: str, since: str | None, until: str | None) -> None:
     assert (filters.since, filters.until) == (since and since.replace("11-01", "11-01"), until)
 
 
+def test_a_kind_is_understood_by_its_other_names() -> None:
+    assert parse_query("is:rule is:Tasks").filters.kinds == ("preference", "task")
+    assert parse_query("kind:rule kind:summary").filters.kinds == ("rule", "preference", "summary")  # a book's own name
+
+
 @pytest.mark.parametrize("text", ["since:yesterday", "until:x", "is:nothing", "since:9999y"])
 def test_a_filter_that_says_nothing_is_an_error_that_says_what_it_takes(text: str) -> None:
     with pytest.raises(InvalidInput) as raised:
