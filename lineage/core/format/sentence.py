@@ -55,7 +55,7 @@ _SUBORDINATE = re.compile(
 )
 _OPEN_END = re.compile(
     r"\b(?:a|an|the|to|of|in|on|at|by|for|from|into|and|or|but|is|are|was|were|be|been|that|than|as|if|so|not|just|only|"
-    r"also|even|both|its|my|our|your|their|this|these|those|i|we|can|could|will|would|should|have|has|had|want|need|"
+    r"with|including|covering|also|even|both|its|my|our|your|their|this|these|those|i|we|can|could|will|would|should|have|has|had|want|need|"
     r"like|make|sure|please|now)$",
     re.IGNORECASE,
 )
@@ -166,6 +166,8 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     # A request may be megabytes long.
     asks = [_to_quotable(one) for one in digest.asks or [one[:1000] for one in digest.requests[:1]]]
     outcomes = [_to_quotable(one) for one in digest.outcomes]
+    whole = ["" if _is_open(told, said) else said for told, said in zip(digest.outcomes, outcomes, strict=True)]
+    outcomes = whole if any(whole) else outcomes
     committed = _quote_commit(digest.committed)
     actions = "" if committed or any(outcomes) else _format_actions(digest)
     # A shortened name or a single letter is no anchor, and few words fill much space where words aren't set apart.
@@ -229,6 +231,11 @@ def _to_quotable(text: str) -> str:
     lead = _LEAD_IN.match(plain)
     shown = plain[lead.end() :] if lead else plain
     return f"{shown}?" if shown == plain != "" and text.rstrip(" *_`”\"')").endswith("?") else shown
+
+
+def _is_open(told: str, quotable: str) -> bool:
+    """Return whether a text says nothing without the list that it leads into: "It frames this as a protocol with:"."""
+    return told.rstrip(" *_`").endswith(":") and _OPEN_END.search(quotable) is not None
 
 
 def _quote_commit(subject: str) -> str:

@@ -107,11 +107,15 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
             "In demo, “Fix it” → “Fixed rows – Done”, and the codex session ended after 4 turns.",
         ),
         (
+            Digest(turns=4, asks=("Keep the last row.",), outcomes=("Rows are a table with:", "The last row is kept.")),
+            "In demo, “Keep the last row” → “The last row is kept”.",
+        ),
+        (
             Digest(turns=4, asks=("hi, keep <b>rows</b> of importers",)),
             "In demo, “keep b rows /b of importers” → no answer, and the codex session ended after 4 turns.",
         ),
     ],
-    ids=["empty", "long", "no words", "outcome", "short", "markup"],
+    ids=["empty", "long", "no words", "outcome", "short", "leads into a list", "markup"],
 )  # fmt: skip
 def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
     assert build_fallback(digest, SentenceContext("codex", "s-1", "/home/ada/demo")) == sentence
