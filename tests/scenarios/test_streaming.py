@@ -90,7 +90,7 @@ def told(turns: Sequence[tuple[str, str]], more: Sequence[tuple[str, str]]) -> l
         return [done, read_store(ws.documents.store), before, rows(ws), found]
 
 
-@settings(max_examples=min(25, settings().max_examples))
+@settings(max_examples=min(10, settings().max_examples))
 @given(TURNS, TURNS)
 def test_what_is_streamed_is_what_it_is_when_it_is_held(
     turns: list[tuple[str, str]], more: list[tuple[str, str]]
