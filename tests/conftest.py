@@ -22,8 +22,9 @@ from lineage.app.locations import is_bucket
 from lineage.app.workspace import open_workspace
 from lineage.harness import registry
 from lineage.harness.detect_caller import list_harness_variables
+from lineage.pipeline.maintenance.findings import VerifyFinding
 from lineage.pipeline.maintenance.reindex import ensure_indexed
-from lineage.pipeline.maintenance.verify import VerifyFinding, verify
+from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.workspace import Workspace
 from tests.support import engines
 from tests.support.installations import build

@@ -10,8 +10,9 @@ from lineage.app.locations import format_location, open_store, resolve_workspace
 from lineage.app.workspace import run_in_workspace
 from lineage.core.base.progress import Progress
 from lineage.errors import InvalidInput, WorkspaceError
+from lineage.pipeline.maintenance.findings import VerifyFinding
 from lineage.pipeline.maintenance.reindex import reindex
-from lineage.pipeline.maintenance.verify import VerifyFinding, verify
+from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.transfer.move_store import MoveResult, finish_move, move_store
 from lineage.workspace.workspace import Workspace
 

@@ -66,7 +66,7 @@ def verify_command(root: Path, as_json: bool) -> int:
     else:
         for finding in findings:
             print_text(f"{finding.level:6} {finding.path}\n       {finding.what}\n       → {finding.mend}")
-        print_text(f"{len(findings)} findings" if findings else "no problems found")
+        print_text(pluralize(len(findings), "finding") if findings else "no problems found")
     return FindingsReported.exit_code if findings else 0
 
 

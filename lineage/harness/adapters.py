@@ -79,4 +79,9 @@ def list_history_roots(harness: str, home: Path, environment: Mapping[str, str])
     return [place for place in places if place is not None]
 
 
-__all__ = ["ADAPTERS", "SpecView", "list_history_roots", "load_adapter", "validate_harness"]
+def has_history(harness: str) -> bool:
+    """Return whether a harness keeps its sessions in a place of its own; False for an unknown one."""
+    return harness in HARNESSES and bool(HARNESSES[harness].sessions or hasattr(ADAPTERS[harness], "list_roots"))
+
+
+__all__ = ["ADAPTERS", "SpecView", "has_history", "list_history_roots", "load_adapter", "validate_harness"]

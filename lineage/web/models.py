@@ -10,7 +10,7 @@ from lineage.app.changed_files import count_changed_files, list_touched
 from lineage.app.request_model import OneOf
 from lineage.core.format.checkpoint import Checkpoint
 from lineage.index import Hit, SessionRow
-from lineage.pipeline.maintenance.verify import VerifyFinding
+from lineage.pipeline.maintenance.findings import VerifyFinding
 from lineage.pipeline.memory.migrate_notes import STATES
 from lineage.pipeline.memory.waiting_entries import Evidence
 from lineage.pipeline.search.found_passages import load_passages

@@ -19,11 +19,12 @@ import pytest
 from lineage.core.sanitizer import BUILTIN, Rule, Ruleset, build_ruleset
 from lineage.core.transfer.archive_paths import note_path
 from lineage.pipeline.maintenance.archive import archive
+from lineage.pipeline.maintenance.findings import MUST
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
-from lineage.pipeline.maintenance.verify import MUST, verify
+from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.workspace import Workspace
 from tests.support.archives import APRIL, BEFORE, find_mentions, read_bundled_artifacts, write_january_sessions
 from tests.support.crash_flows import read_everything

@@ -25,12 +25,13 @@ from lineage.core.transfer.archive_paths import month_path, note_path, note_to_a
 from lineage.errors import FormatError, ImmutableError, InvalidInput, WorkspaceError
 from lineage.pipeline.maintenance import archive as archiving
 from lineage.pipeline.maintenance.archive import ArchiveResult, archive
+from lineage.pipeline.maintenance.findings import MUST
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.resanitize import resanitize
-from lineage.pipeline.maintenance.verify import MUST, verify
+from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.transfer.bundle_export import export_session
 from lineage.store import LocalStore, Store
 from lineage.workspace.lookup import load_document, show_file, show_turns

@@ -1,8 +1,8 @@
 """Verify: each finding can be provoked, names path, level and the command that mends it, and that command does.
 
-Fails without the line of pipeline/upkeep/verification.py that makes the finding (each case of FINDINGS has one), when a
-command that a finding names does not mend it, when modes are looked at outside the spool, and without
-`survey.removed` in `_links`.
+Fails without the line of pipeline/maintenance/verify.py that makes the finding (each case of FINDINGS has one), when a
+command that a finding names does not mend it, when modes are looked at outside the spool, without `scan.removed` in
+`_check_links`, without `scan.damaged` in any check, and without `lost` or `reported`.
 """
 
 import json
@@ -126,6 +126,14 @@ def exposed(root: Path) -> Path:
     return path
 
 
+def session_without_files(root: Path) -> Path:
+    """The summary of the session with two captures, all of whose files somebody deleted."""
+    summary = own(root, "summary")
+    for path in (root / "memory").rglob(f"*{summary.name.split('--')[1]}*"):
+        path.unlink()
+    return summary
+
+
 def back_again(root: Path) -> Path:
     from lineage.pipeline.maintenance.remove import remove
 
@@ -181,7 +189,7 @@ FINDINGS = {
         lambda root: (deleted(own(root, "compaction")), compacted(root))[1], "MUST", "names memory/", RESTORE
     ),
     "a row without a file": Case(
-        lambda root: deleted(own(root, "compaction")), "SHOULD", "has a row but no readable file", "lineage reindex"
+        session_without_files, "SHOULD", "has a row in the index, and no file", "lineage reindex"
     ),
     "a file without a row": Case(without_a_row, "SHOULD", "has no row", "lineage reindex"),
     "a lost claim": Case(
@@ -196,7 +204,11 @@ FINDINGS = {
         "SHOULD", "its manifest", "lineage admin recover",
     ),
     "a lost summary": Case(
-        lambda root: (deleted(own(root, "summary")), own(root, "transcript"))[1],
+        lambda root: (deleted(own(root, "summary")), own(root, "manifest"))[1],
+        "MUST", "names memory/", "lineage admin recover",
+    ),
+    "a link to a lost manifest": Case(
+        lambda root: (deleted(own(root, "manifest")), own(root, "summary"))[1],
         "SHOULD", "links to", "lineage admin recover",
     ),
     "a second manifest": Case(second_manifest, "SHOULD", "second manifest", "lineage admin recover"),
@@ -259,7 +271,49 @@ def test_findings_are_listed_for_people_with_path_level_and_command(lineage: Lin
     (lineage.root / "MEMORY.md").unlink()
     done = lineage("verify")
     assert done.code == 4
-    assert "SHOULD MEMORY.md\n       is missing\n       → lineage admin render\n1 findings\n" in done.out
+    assert "SHOULD MEMORY.md\n       is missing\n       → lineage admin render\n1 finding\n" in done.out
+
+
+@pytest.mark.leaves_findings
+@pytest.mark.parametrize("kind", ["transcript", "summary", "compaction", "manifest"])
+def test_a_file_that_was_edited_is_one_finding(lineage: LineageCommand, kind: str) -> None:
+    path = changed(own(lineage.root, kind), lambda text: f"{text}one line more\n").relative_to(lineage.root).as_posix()
+    (finding,) = findings(lineage)
+    assert (finding["level"], finding["path"], finding["mend"]) == ("MUST", path, RESTORE)
+    assert finding["what"] == "the body does not match 'content_sha256'"
+
+
+@pytest.mark.leaves_findings
+def test_a_memory_md_names_no_removed_session_whatever_file_was_edited(lineage: LineageCommand) -> None:
+    removed = next(p for p in (lineage.root / "memory").glob("*--summary.md") if '"s-2"' in p.read_text())
+    assert lineage("remove", removed.name.split("--")[1], "--yes").code == 0
+    changed(own(lineage.root, "summary"), lambda text: f"{text}one line more\n")
+    memory_md = changed(lineage.root / "MEMORY.md", lambda text: f"{text}mine\n")
+    assert len(findings(lineage)) == 1
+    changed(memory_md, lambda text: f"{text}- [[memory/{removed.name}|s-2]]\n")
+    assert [finding["path"] for finding in findings(lineage)][1:] == ["MEMORY.md"]
+
+
+@pytest.mark.leaves_findings
+@pytest.mark.parametrize("kind", ["transcript", "summary", "compaction"])
+def test_a_file_that_is_gone_is_one_finding(lineage: LineageCommand, kind: str) -> None:
+    path = deleted(own(lineage.root, kind)).relative_to(lineage.root).as_posix()
+    (finding,) = findings(lineage)
+    assert (finding["level"], finding["what"]) == ("MUST", f"names {path}, which is not there")
+    assert finding["mend"] == ("lineage admin recover" if kind == "summary" else RESTORE)
+
+
+@pytest.mark.leaves_findings
+def test_the_remedy_for_a_lost_transcript_is_an_import_where_its_harness_keeps_sessions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_test_workspace(tmp_path / "vault") as ws:
+        path = end_session(ws, harness="claude-code", agent_id="reviewer", transcript=TALK).transcript_path
+    assert path
+    (tmp_path / "vault" / path).unlink()
+    (finding,) = findings(LineageCommand(tmp_path / "vault", capsys))
+    command = "`lineage import claude-code --agent reviewer` if Claude Code still has the session"
+    assert finding["mend"] == f"{command}; else {RESTORE}"
 
 
 @pytest.mark.leaves_findings

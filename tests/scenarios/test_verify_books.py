@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from lineage.core.format.documents import Tombstone
+from lineage.pipeline.maintenance.findings import MUST, SHOULD, VerifyFinding
 from lineage.pipeline.maintenance.reindex import reindex
-from lineage.pipeline.maintenance.verify import MUST, SHOULD, VerifyFinding, verify
+from lineage.pipeline.maintenance.verify import verify
 from lineage.workspace.workspace import Workspace
 from tests.support.artifacts import make_identity
 from tests.support.books import edit_by_hand, write_entry

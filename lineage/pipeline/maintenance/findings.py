@@ -1,0 +1,50 @@
+"""What `lineage verify` and `lineage status` find in a workspace: the finding, its levels, and what helps."""
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+from lineage.core.base import naming
+from lineage.core.base.naming import DEFAULT_AGENT
+from lineage.core.format.documents import Manifest
+from lineage.harness.adapters import has_history
+from lineage.harness.registry import HARNESSES
+
+MUST = "MUST"
+SHOULD = "SHOULD"
+
+REINDEX = "lineage reindex"
+RENDER = "lineage admin render"
+RECOVER = "lineage admin recover"
+RESANITIZE = "lineage admin resanitize"
+RESTORE = "restore the file from a backup or git"
+MOVE_AWAY = "move it away"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class VerifyFinding:
+    """A fault, its place, and the command that mends it."""
+
+    level: str
+    path: str
+    what: str
+    mend: str
+
+
+def build_returned_finding(path: str, token: str, what: str = "a removed session's file came back") -> VerifyFinding:
+    """Return the finding about something of a removed session that is there again."""
+    return VerifyFinding(MUST, path, what, f"lineage remove {token} --again")
+
+
+def build_lost_finding(manifest: Manifest, path: str, present: Container[str]) -> VerifyFinding:
+    """Return the finding about a file that a manifest names and that is not there; `present` are artifacts that are.
+
+    A summary is made again from its transcript, and a transcript from the session that its harness kept.
+    """
+    name, mend = naming.parse_path(path), RESTORE
+    if name and name.kind == naming.SUMMARY and naming.artifact_path(name.stem, naming.TRANSCRIPT) in present:
+        mend = RECOVER
+    elif name and name.kind == naming.TRANSCRIPT and has_history(manifest.harness):
+        agent = "" if manifest.agent_id == DEFAULT_AGENT else f" --agent {manifest.agent_id}"
+        title = HARNESSES[manifest.harness].title
+        mend = f"`lineage import {manifest.harness}{agent}` if {title} still has the session; else {RESTORE}"
+    return VerifyFinding(MUST, manifest.path, f"names {path}, which is not there", mend)
