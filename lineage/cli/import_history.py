@@ -14,6 +14,7 @@ from lineage.cli.output import format_counts, print_result, print_text, show_sta
 from lineage.core.base.plural import pluralize
 from lineage.harness.unread import UnreadStore
 from lineage.pipeline.ingest.history_import import HistoryImport
+from lineage.pipeline.maintenance.findings import RESTORE
 from lineage.workspace.lookup import describe_unshown
 
 _LOGGED = ("sources", "captured", "unchanged", "refused", "empty", "failed", "turns", "compactions")
@@ -42,7 +43,8 @@ def command(
     """Capture the earlier sessions of HARNESS, from PATHs or from its own folders.
 
     `all` means every harness on this machine. The newest sessions come first. Import again to add what is new,
-    or to continue after an interruption. Files that can't be read are listed.
+    or to continue after an interruption, or to have a transcript back that is gone from memory/. Files that can't be
+    read are listed.
 
     \b
     Example:
@@ -108,6 +110,10 @@ def _print_harness(result: HistoryImport, *, dry_run: bool) -> None:
     files_left = {"unchanged since the last import": result.unread, "copies of others": result.copies}
     if any(files_left.values()):
         print_text("    files: " + ", ".join(f"{count} {what}" for what, count in files_left.items() if count))
+    if result.restored:
+        print_text(f"    {pluralize(len(result.restored), 'lost transcript')} written back")
+    for path in result.lost:
+        print_text(f"    not written back: {path}: today's rules or settings make another file of it → {RESTORE}")
     if result.skipped:
         print_text("    skipped records that are no messages: " + format_counts(result.skipped))
 

@@ -58,6 +58,14 @@ class Artifacts:
         loaded = load_stored_document(self.store, path)
         return documents.expect_kind(documents.Artifact, loaded.document, path) if loaded else None
 
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file at a path, readable as an artifact or not."""
+        try:
+            with self.store.open(path):
+                return True
+        except MissingError:
+            return False
+
     def has_content(self, artifact: documents.Artifact) -> bool | None:
         """Return whether the file has exactly this content, or None if the path is free."""
         if isinstance(artifact.body, str):

@@ -43,6 +43,10 @@ _MIGRATIONS = (
         f"create table recalls (day {_TEXT} not null, name {_TEXT} not null, count integer not null,"
         " primary key (day, name))",
     ),
+    (
+        f"create table lost (path {_TEXT} primary key, session_token {_TEXT} not null, sha256 {_TEXT} not null)",
+        disable_statistics_sql("lost", ("path",)),
+    ),
 )
 """The additions of each version. The tables have no other source: they are never recreated."""
 VERSION = len(_MIGRATIONS)
@@ -89,6 +93,7 @@ class PostgresTelemetry(Telemetry):
     record_event = _best_effort(Telemetry.record_event)
     record_captured_size = _best_effort(Telemetry.record_captured_size)
     record_import = _best_effort(Telemetry.record_import)
+    record_lost = _best_effort(Telemetry.record_lost)
     mark = _best_effort(Telemetry.mark)
     end_call = _best_effort(Telemetry.end_call)
     record_skipped_call = _best_effort(Telemetry.record_skipped_call)

@@ -37,12 +37,14 @@ _MIGRATIONS = (
         "create table if not exists recalls (day text not null, name text not null, count integer not null,"
         " primary key (day, name))",
     ),
+    ("create table if not exists lost (path text primary key, session_token text not null, sha256 text not null)",),
 )
 """The statements of each version. The first finds its tables in databases from before versions."""
 
-SESSION_TABLES = ("captures", "access", "seen", "imported")
+SESSION_TABLES = ("captures", "access", "seen", "imported", "lost")
 _UNFINISHED = "unfinished"  # stays the outcome of a call whose process died
 _RETENTION_DAYS = 400
+_ROWS_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,18 @@ class Telemetry:
         """Return the sources of an agent's imported sessions, each with its stamp and the session's token."""
         sql = "select harness, path, session, stamp, session_token from imported where agent_id = ?"
         return {tuple(row[:3]): tuple(row[3:]) for row in self._query(sql, (agent_id,))}
+
+    def record_lost(self, files: Sequence[tuple[str, str, str]]) -> None:
+        """Record (path, session token, SHA-256) of lost files before their rows go: only these bytes may come back."""
+        for start in range(0, len(files), _ROWS_AT_ONCE):
+            batch = files[start : start + _ROWS_AT_ONCE]
+            rows = ", ".join(["(?, ?, ?)"] * len(batch))
+            sql = f"insert into lost values {rows} on conflict (path) do update set sha256 = excluded.sha256"
+            self._execute(sql, [value for file in batch for value in file])
+
+    def find_lost_hash(self, path: str) -> str | None:
+        """Return the SHA-256 of a lost file, None if nobody recorded it."""
+        return next((sha256 for (sha256,) in self._query("select sha256 from lost where path = ?", (path,))), None)
 
     def mark(self, name: str, value: str) -> None:
         """Set a mark."""

@@ -10,6 +10,7 @@ from lineage.core.base.short_ids import shorten_names
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, serialize_document, serialize_or_stream
+from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.turns import Turn
 from lineage.documents import Documents, HookEvent
 from lineage.documents.artifacts import LoadedDocument, load_stored_document
@@ -123,7 +124,8 @@ def show_file(ws: Workspace, reference: str, kind: str) -> SessionText:
     session = resolve_session(ws, reference)
     shown = load_newest_file(ws, session, kind)
     if shown is None:
-        raise NotFoundError(f"session {session.session_id} has no {kind}", hint=f"run `lineage show {reference}`")
+        hint = f"run `lineage show {reference}`"
+        raise build_absent_error(ws, session, kind, f"session {session.session_id} has no {kind}", hint)
     ws.telemetry.count_access(session.session_token, ws.now)
     if kind != naming.SUMMARY or not session.sub_agents:
         return shown
@@ -135,6 +137,16 @@ def load_newest_file(ws: Workspace, session: SessionRow, kind: str) -> SessionTe
     path = find_newest_path(ws, session, kind)
     document = load_document(ws, path) if path else None
     return SessionText(session, kind, document.path, str(document.body)) if document else None
+
+
+def build_absent_error(ws: Workspace, session: SessionRow, kind: str, what: str, hint: str | None) -> NotFoundError:
+    """Return the error about a missing file of a kind: that it is gone if the manifest names it, else `what`."""
+    manifest = load_readable_document(ws, session.manifest_path)
+    paths = list_artifact_paths(manifest) if isinstance(manifest, Manifest) else []
+    lost = [path for path in paths if path.endswith(f"--{kind}.md") and not ws.documents.artifacts.exists(path)]
+    if not lost:
+        return NotFoundError(what, hint=hint)
+    return NotFoundError(f"{what}: {lost[0]} is gone", hint="run `lineage verify`: it says how the file comes back")
 
 
 def find_newest_path(ws: Workspace, session: SessionRow, kind: str) -> str | None:
@@ -158,7 +170,8 @@ def show_turns(ws: Workspace, reference: str, first: int, last: int) -> SessionT
     if not turns:
         shown = f"`lineage show {session.session_id} --turns {min(numbers)}-{max(numbers)}`" if numbers else ""
         hint = f"all it has: {shown}" if shown else None
-        raise NotFoundError(f"session {session.session_id} has no turns {first}-{last}", hint=hint)
+        what = f"session {session.session_id} has no turns {first}-{last}"
+        raise build_absent_error(ws, session, naming.TRANSCRIPT, what, hint)
     ws.telemetry.count_access(session.session_token, ws.now)
     text = transcript.render_turns("", turns).lstrip("\n")
     return SessionText(session, naming.TRANSCRIPT, session.manifest_path, text, turns)

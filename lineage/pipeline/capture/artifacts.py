@@ -67,6 +67,20 @@ def build_summary(transcript_artifact: Artifact, digest: Digest, narrative: str 
     return with_body(summary, body)
 
 
+def rebuild_transcript(summary: Artifact, turns: Sequence[Turn], *, has_data: bool) -> Artifact:
+    """Return the transcript that a summary was made of, with `turns`: the inverse of `build_summary`."""
+    links = _render_links(
+        (naming.artifact_path(summary.stem, naming.SUMMARY), "summary"), (summary.manifest_path, "manifest")
+    )
+    transcript_artifact = summary._replace(
+        kind=naming.TRANSCRIPT,
+        aliases=[naming.build_alias(summary.title, naming.TRANSCRIPT)],
+        tags=_build_tags(naming.TRANSCRIPT, *[DATA_TAG] * has_data),
+        cssclasses=naming.build_css_classes(naming.TRANSCRIPT),
+    )
+    return with_body(transcript_artifact, transcript.build_body(links, turns))
+
+
 def build_compaction(
     request: Request, source: SessionSource, watermark: Watermark, stem: str, sentence_and_quality: tuple[str, str]
 ) -> Artifact:

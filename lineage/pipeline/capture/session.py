@@ -11,14 +11,14 @@ from lineage.core.capture.ledger import find_parent
 from lineage.core.capture.planner import Intent
 from lineage.core.capture.request import COMPACTION, SESSION_END, Request
 from lineage.core.format import transcript
-from lineage.core.format.documents import Artifact, Manifest, Tombstone
+from lineage.core.format.documents import Artifact, Manifest, Tombstone, serialize_or_stream
 from lineage.core.format.job import Job
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
 from lineage.pipeline.capture.source import SessionSource
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
-from lineage.store import map_concurrently
+from lineage.store import compute_sha256, iter_chunks, map_concurrently
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 CAPTURED = "captured"
@@ -269,10 +269,26 @@ def build_intent(
         stem = session.stem or naming.build_stem(request.captured_at, request.token)
         artifacts = build(request, stem)
         contents = map_concurrently(ws.documents.store, ws.documents.artifacts.has_content, artifacts)
-        if False not in contents:  # None: the path is free
+        # None: the path is free, or belongs to a file that was lost, which comes back with its own bytes alone
+        is_lost = contents[0] is None and artifacts[0].stem in session.captures
+        digest = find_hash(ws, artifacts[0].path) if is_lost else None
+        if False not in contents and (digest is None or has_hash(artifacts[0], digest)):
             is_first = session.stem is None and not any(contents)
             return Intent(build_job(request, sentence_and_quality), stem, artifacts, is_first)
         request = replace(request, captured_at=shift_time(request.captured_at, milliseconds=1))
+
+
+def find_hash(ws: Workspace, path: str) -> str | None:
+    """Return the SHA-256 that the file at a path had when it was indexed, None if this machine never knew it."""
+    with tolerate_outage(ws):
+        if known := ws.index.load_hashes([path]).get(path):
+            return known
+    return ws.telemetry.find_lost_hash(path)
+
+
+def has_hash(artifact: Artifact, digest: str) -> bool:
+    """Return whether the file of an artifact would have this SHA-256."""
+    return compute_sha256(iter_chunks(serialize_or_stream(artifact))) == digest
 
 
 def build_job(request: Request, sentence_and_quality: tuple[str, str]) -> Job:

@@ -90,7 +90,7 @@ def select_new_turns(
     is_superseding = is_partial and not source.partial
     # A fork's transcript begins with its parent's turns; they stay the parent's.
     if (is_superseding or not session.captures) and source.forked_from:
-        return source.turns[_count_inherited(ws, request.identity.agent_id, source) :]
+        return source.turns[count_inherited(ws, request.identity.agent_id, source) :]
     newest = sessions.find_newest_transcript(ws, session)
     if newest is None or is_superseding:
         return source.turns
@@ -106,7 +106,7 @@ def select_new_turns(
     return turns if newest.format == FORMAT or count_format_1_turns(turns) else ()
 
 
-def _count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int:
+def count_inherited(ws: Workspace, agent_id: str, source: SessionSource) -> int:
     """Return the number of leading turns of a fork that an ancestor holds: a turn belongs to its first session."""
     inherited: set[str] = set()
     parent, visited = source.forked_from, set[str]()

@@ -20,6 +20,7 @@ from lineage.core.format import transcript
 from lineage.errors import FormatError, InvalidInput, RemovedError, TranscriptError
 from lineage.pipeline.capture.compaction import capture_recorded_compactions
 from lineage.pipeline.capture.linking import link_session
+from lineage.pipeline.capture.restore_transcripts import restore_transcripts
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
@@ -54,7 +55,8 @@ class HistoryImport:
     without a turn of their own. Sessions are `captured`, `unchanged`, `refused` (removed), `empty` (without a turn) or
     `failed`. `turns` and `compactions` were captured now; of the captured sessions `sub_agents` are those of
     sub-agents, `private` those that stay private; `unsummarized` compactions have no readable summary. `problems` are
-    (path, reason); `skipped` counts records that are no turns, by reason.
+    (path, reason); `skipped` counts records that are no turns, by reason. `restored` are the paths of lost transcripts
+    that were written again, `lost` of those whose bytes no source gives any more.
     """
 
     harness: str
@@ -74,6 +76,8 @@ class HistoryImport:
     unsummarized: int
     problems: tuple[tuple[str, str], ...]
     skipped: Mapping[str, int]
+    restored: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 def import_history(
@@ -173,6 +177,8 @@ class SessionImportResult:
     is_private: bool = False
     skipped: Counter[str] = field(default_factory=Counter)
     problems: list[tuple[str, str]] = field(default_factory=list)
+    restored: list[str] = field(default_factory=list)
+    lost: tuple[str, ...] = ()
 
     def update_status(self, status: str) -> None:
         """Set the status; once captured from one source, the session stays `captured`."""
@@ -281,6 +287,9 @@ def _capture_source(ws: Workspace, group: SessionSources, reading: _SourceReadin
         "captured_at": reading.at,
     }
     request = parse_request(SESSION_END, payload, agent_id=None, now=ws.now)
+    found = restore_transcripts(ws, request, reading.capture)
+    result.restored += found.restored
+    result.lost = found.lost
     if _has_all_turns(ws, request, reading.capture):
         result.update_status(UNCHANGED)
     else:
@@ -333,4 +342,6 @@ def _summarize_harness(harness: str, survey: HistorySurvey, results: Iterable[Se
         unsummarized=sum(result.unsummarized for result in own),
         problems=(*problems, *(problem for result in own for problem in result.problems)),
         skipped=dict(sorted(skipped.items())),
+        restored=tuple(path for result in own for path in result.restored),
+        lost=tuple(path for result in own for path in result.lost),
     )

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lineage import __version__
-from lineage.core.base.naming import Identity, derive_session_token, validate_id
+from lineage.core.base.naming import MEMORY, Identity, derive_session_token, validate_id
 from lineage.core.base.progress import StageProgress
 from lineage.core.base.times import from_epoch
 from lineage.core.capture.capture import Capture
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.adapters import ADAPTERS, list_history_roots
 from lineage.harness.registry import HARNESSES
+from lineage.pipeline.capture.restore_transcripts import find_lost_tokens
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.worker_pool import WorkerPool
 from lineage.workspace.workspace import Workspace
@@ -137,9 +138,17 @@ def survey_history(
     """Find every source and read the new and changed ones."""
     sources = tuple(_find_sources(import_request))
     imports, unchanged = ws.telemetry.list_imports(import_request.agent_id), {}
-    for source in sources:  # unchanged: imported in their present state into sessions that still exist
+    lost = find_lost_tokens(entry.key for entry in ws.documents.store.list(MEMORY)) if imports else set[str]()
+    for (
+        source
+    ) in sources:  # unchanged: imported in their present state into sessions that still exist, with their files
         stamp, token = imports.get(source.key, ("", ""))
-        if stamp == source.stamp and ws.documents.claims.has(token) and not ws.documents.tombstones.has(token):
+        if (
+            stamp == source.stamp
+            and token not in lost
+            and ws.documents.claims.has(token)
+            and not ws.documents.tombstones.has(token)
+        ):
             unchanged[source] = token
     changed = [source for source in sources if source not in unchanged]
     read = pool.map_chunks(summarize_sources, changed, lambda done, total: progress(READING, done, total))

@@ -41,9 +41,12 @@ def build_lost_finding(manifest: Manifest, path: str, present: Container[str]) -
     A summary is made again from its transcript, and a transcript from the session that its harness kept.
     """
     name, mend = naming.parse_path(path), RESTORE
-    if name and name.kind == naming.SUMMARY and naming.artifact_path(name.stem, naming.TRANSCRIPT) in present:
+    has_sibling = name and any(
+        naming.artifact_path(name.stem, kind) in present for kind in (naming.TRANSCRIPT, naming.SUMMARY)
+    )
+    if name and has_sibling and name.kind == naming.SUMMARY:
         mend = RECOVER
-    elif name and name.kind == naming.TRANSCRIPT and has_history(manifest.harness):
+    elif name and has_sibling and name.kind == naming.TRANSCRIPT and has_history(manifest.harness):
         agent = "" if manifest.agent_id == DEFAULT_AGENT else f" --agent {manifest.agent_id}"
         title = HARNESSES[manifest.harness].title
         mend = f"`lineage import {manifest.harness}{agent}` if {title} still has the session; else {RESTORE}"

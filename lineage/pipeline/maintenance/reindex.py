@@ -128,7 +128,7 @@ def _sync_rows(
         done += len(batch)
         if progress:
             progress(done, len(diff.stale))
-    ws.index.delete_paths(diff.orphaned)
+    drop_rows_of_lost(ws, diff.orphaned)
     resolve_known_projects(ws)
     report.dropped += len(diff.orphaned)
     reindex_books(ws, report)
@@ -247,8 +247,21 @@ def index_scanned(
             report.changed += stale.sha256 is not None
     ws.index.upsert(rows)
     ws.index.update_stamps(stamps)
-    ws.index.delete_paths(missing)
+    drop_rows_of_lost(ws, missing)
     _drop_rows(ws, ws.documents.tombstones.list_tokens() & {row.session_token for row in rows})
+
+
+def drop_rows_of_lost(ws: Workspace, paths: Collection[str]) -> None:
+    """Drop the rows of files that are gone or damaged; transcripts leave their hash, for an import to restore them."""
+    names = filter(None, map(naming.parse_path, paths))
+    tokens = {
+        naming.artifact_path(name.stem, name.kind): name.token for name in names if name.kind == naming.TRANSCRIPT
+    }
+    if tokens:
+        removed = ws.documents.tombstones.list_tokens()
+        hashes = ws.index.load_hashes(path for path, token in tokens.items() if token not in removed)
+        ws.telemetry.record_lost([(path, tokens[path], sha256) for path, sha256 in hashes.items()])
+    ws.index.delete_paths(paths)
 
 
 def reindex_books(ws: Workspace, report: ReindexReport) -> None:

@@ -16,6 +16,7 @@ from lineage.pipeline.maintenance.reindex import (
     BATCH,
     ReindexReport,
     StaleFile,
+    drop_rows_of_lost,
     index_scanned,
     raise_sudden_loss,
     reindex,
@@ -80,7 +81,7 @@ def reindex_scope(
         done += len(batch)
         if progress:
             progress(done, len(stale))
-    ws.index.delete_paths(orphaned)
+    drop_rows_of_lost(ws, orphaned)
     report.dropped += len(orphaned)
     report.broken = [link for link in report.broken if link[1] not in stamps]
     scopes = set(map(session_scope, tokens))

@@ -281,7 +281,8 @@ def find_file_target(ws: Workspace, reference: str, kind: str = naming.SUMMARY, 
         return FileTarget(target.ref.path, entry=target)
     path = lookup.find_newest_path(ws, target, kind) if turn is None else _find_transcript_with_turn(ws, target, turn)
     if path is None:
-        raise NotFoundError(f"session {target.session_id} has no {kind}", hint="open another of its files")
+        what = f"session {target.session_id} has no {kind}"
+        raise lookup.build_absent_error(ws, target, kind, what, "open another of its files")
     ws.telemetry.count_access(target.session_token, ws.now)
     return FileTarget(path, turn)
 
@@ -291,4 +292,5 @@ def _find_transcript_with_turn(ws: Workspace, session: SessionRow, turn: int) ->
         document = lookup.load_document(ws, path) if kind == naming.TRANSCRIPT else None
         if isinstance(document, Artifact) and any(t.number == turn for t in transcript.parse_turns(document.body)):
             return path
-    raise NotFoundError(f"session {session.session_id} has no turn {turn}", hint="`lineage show SESSION` says how many")
+    what, hint = f"session {session.session_id} has no turn {turn}", "`lineage show SESSION` says how many"
+    raise lookup.build_absent_error(ws, session, naming.TRANSCRIPT, what, hint)
