@@ -18,6 +18,7 @@ from lineage.app.locations import STATE_FOLDER, load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base import hook_protocol
+from lineage.core.base.naming import MEMORY, find_tokens
 from lineage.core.base.plural import pluralize
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.sanitizer import Sanitizer
@@ -31,6 +32,7 @@ from lineage.installing import INSTALLATIONS, HookStatus
 from lineage.installing.commands import MCP
 from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
+from lineage.pipeline.capture.restore_transcripts import find_lost_tokens
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.uncaptured import UncapturedSessions, find_uncaptured, list_open_sessions
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, OpenSession
@@ -97,6 +99,8 @@ def examine(root: Path) -> DoctorReport:
             root, partial(_check_sessions, root=root, machine=machine, statuses=statuses, events=events)
         )
         findings += found
+        if root.is_dir():  # a bucket's listing takes too long
+            findings += run_in_workspace(root, _check_listing)
     findings += [
         DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
         for warning in load_settings(open_store(root)).unknown
@@ -124,6 +128,18 @@ def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
         return {"marks": {}, **read_local_status(open_documents(root))}, [
             DoctorFinding("index", error.message, error.hint)
         ]
+
+
+def _check_listing(ws: Workspace) -> list[DoctorFinding]:
+    """Return a finding if a listing of memory/ lacks files that the index has, or the transcript of a summary."""
+    listed = ws.documents.store.stat_all(MEMORY)
+    gone = ws.index.load_stamps().keys() - listed.keys()
+    lost = find_lost_tokens(listed) - {token for path in gone for token in find_tokens(path)}
+    count = len(gone) + len(lost)
+    if not count:
+        return []
+    what = f"{pluralize(count, 'file')} of memory/ {'is' if count == 1 else 'are'} gone"
+    return [DoctorFinding("memory", what, "`lineage verify` names each, and how it comes back")]
 
 
 def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:

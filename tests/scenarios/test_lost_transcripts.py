@@ -40,6 +40,8 @@ def test_an_import_writes_it_back_as_it_was(lineage: LineageCommand, reindexed: 
     path, data = lose(lineage)
     if reindexed:
         assert lineage("reindex").code == 0
+    found = "memory: 1 file of memory/ is gone → `lineage verify` names each, and how it comes back"
+    assert found in lineage("status").out.splitlines()
     done = lineage("verify")
     assert done.out.count("\n       → ") == 1
     assert f"names memory/{path.name}, which is not there" in done.out
