@@ -99,13 +99,23 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
     rows = ws.index.list_sessions(None, reference=reference, limit=MAX_CANDIDATES) if reference else []
     matches = match_reference(rows, reference)
     if not matches:
-        raise NotFoundError(f"no session {reference!r}")
+        raise _build_unknown_error(ws, reference)
     if len(matches) > 1:
         agents = len({row.agent_id for row in matches}) > 1
         names = ", ".join(row.session_id + f" ({row.agent_id})" * agents for row in matches[:SHOWN_CANDIDATES])
         more = " …" if len(matches) > SHOWN_CANDIDATES else ""
         raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more characters of the id")
     return matches[0]
+
+
+def _build_unknown_error(ws: Workspace, reference: str) -> NotFoundError:
+    """Return the error about a session that isn't there: that it was removed, by its token or the whole of its id."""
+    tokens = [reference] if naming.TOKEN.fullmatch(reference) else []
+    tokens += [naming.derive_session_token(naming.DEFAULT_AGENT, reference)] if reference else []
+    if any(map(ws.documents.tombstones.has, tokens)):
+        hint = "`lineage list` shows the sessions that are there; a removed one never comes back"
+        return NotFoundError(f"session {reference!r} was removed", hint=hint)
+    return NotFoundError(f"no session {reference!r}")
 
 
 def shorten_ids(ws: Workspace, tokens: Iterable[str]) -> dict[str, str]:

@@ -100,7 +100,7 @@ def describe_history(history: Collection[HistoryState], days: int) -> str:
     """Return the found history in a sentence.
 
     >>> describe_history([HistoryState("claude-code", 311, 28), HistoryState("codex", 1)], 4)
-    '312 sessions of 2 harnesses; 28 will be deleted by Claude Code within 4 days'
+    'up to 312 sessions of 2 harnesses; 28 will be deleted by Claude Code within 4 days'
     """
     found = [one for one in history if one.sessions]
     if not found:
@@ -108,4 +108,5 @@ def describe_history(history: Collection[HistoryState], days: int) -> str:
     names = found[0].harness if len(found) == 1 else f"{len(found)} harnesses"
     expiring = sum(one.expiring for one in found)
     warning = f"; {expiring} will be deleted by Claude Code within {days} days" if expiring else ""
-    return f"{pluralize(sum(one.sessions for one in found), 'session')} of {names}{warning}"
+    # Files are counted, unread: two may be of one session, and one may hold none.
+    return f"up to {pluralize(sum(one.sessions for one in found), 'session')} of {names}{warning}"

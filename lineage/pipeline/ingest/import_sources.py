@@ -139,9 +139,7 @@ def survey_history(
     sources = tuple(_find_sources(import_request))
     imports, unchanged = ws.telemetry.list_imports(import_request.agent_id), {}
     lost = find_lost_tokens(entry.key for entry in ws.documents.store.list(MEMORY)) if imports else set[str]()
-    for (
-        source
-    ) in sources:  # unchanged: imported in their present state into sessions that still exist, with their files
+    for source in sources:  # unchanged: imported in their present state into sessions that exist, and have their files
         stamp, token = imports.get(source.key, ("", ""))
         if (
             stamp == source.stamp

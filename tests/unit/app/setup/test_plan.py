@@ -69,4 +69,4 @@ def test_a_trial_touches_no_setting() -> None:
 
 def test_the_history_is_told_in_a_sentence() -> None:
     assert describe_history((), 4) == "no earlier sessions"
-    assert describe_history([HistoryState("pi", 2)], 4) == "2 sessions of pi"
+    assert describe_history([HistoryState("pi", 2)], 4) == "up to 2 sessions of pi"
