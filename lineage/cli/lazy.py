@@ -12,6 +12,8 @@ COMMAND_KEY = "command"
 """Under it a group leaves the words of the command that it runs in the object of the root context."""
 TYPED_KEY = "typed"
 """Under it that object has the words that were typed, without the program's name."""
+AGAIN_KEY = "again"
+"""Under it a group leaves the words of that command by its names of today."""
 TAKES_YES_KEY = "takes_yes"
 """Under it a group leaves whether the command that it runs has the option `--yes`."""
 _MAX_SHORT_HELP = 70
@@ -58,7 +60,8 @@ class HelpfulGroup(click.Group):
         found = super().resolve_command(ctx, args)
         takes_yes = found[1] is not None and any("--yes" in one.opts for one in found[1].params)
         state = ctx.find_root().ensure_object(dict)
-        state.update({COMMAND_KEY: f"{ctx.command_path} {found[0]}", TAKES_YES_KEY: takes_yes})
+        again = self.meanings[name][0] if name in self.meanings else f"{state.get(AGAIN_KEY, 'lineage')} {found[0]}"
+        state.update({COMMAND_KEY: f"{ctx.command_path} {found[0]}", AGAIN_KEY: again, TAKES_YES_KEY: takes_yes})
         if ctx.parent is None and name in self.meanings and TYPED_KEY in state:  # hints use the names that are listed
             typed, today = state[TYPED_KEY], self.meanings[name][0].split()[1:]
             state[TYPED_KEY] = (*typed[: len(typed) - len(args)], *today, *args[1:])

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from lineage import __version__
-from lineage.cli.lazy import COMMAND_KEY, TAKES_YES_KEY, TYPED_KEY, LazyGroup, format_typed
+from lineage.cli.lazy import AGAIN_KEY, COMMAND_KEY, TAKES_YES_KEY, TYPED_KEY, LazyGroup, format_typed
 from lineage.cli.output import print_error
 from lineage.errors import DiskFull, InvalidInput, LineageError, describe_os_error
 
@@ -161,7 +161,7 @@ def _report_error(error: Exception | KeyboardInterrupt, state: dict[str, object]
     if isinstance(error, click.Abort | KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         if isinstance(error, click.Abort) and error.__cause__ is None:
             return _report_unanswered(error.__context__, state)
-        print_error("interrupted", f"run `{command}` again: what it had finished is kept")
+        print_error("interrupted", f"run `{state.get(AGAIN_KEY, command)}` again: what it had finished is kept")
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The interpreter flushes stdout at exit: into the closed pipe that would fail once more.

@@ -27,6 +27,16 @@ class ContextCache:
 
         return find_context_file(read, agent, names)
 
+    def has_any(self) -> bool:
+        """Return whether any block is prepared."""
+        return any(True for _ in self.store.list(CONTEXT_CACHE))
+
+    def list_names(self) -> set[tuple[str, str]]:
+        """Return the agent and the name of each block."""
+        blobs = (read_or_none(self.store, entry.key) for entry in self.store.list(CONTEXT_CACHE))
+        heads = (blob.data.partition(b"\n")[0].decode("utf-8", "replace") for blob in blobs if blob)
+        return {(agent, name) for agent, _, name in (head.partition(" ") for head in heads)}
+
     def discard(self, agent: str, name: str) -> None:
         """Delete the block of an agent under a name."""
         self.store.delete(build_context_key(agent, name))

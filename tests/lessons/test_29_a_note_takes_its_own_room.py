@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lineage.core.capture.budget import cost_to_tokens, estimate_cost
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.telemetry import SeenSession
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace

@@ -17,9 +17,9 @@ from lineage.core.base.book_paths import BookRef
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.project import build_project_key
 from lineage.index import SessionFilter
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.pipeline.search.search import search
 from lineage.projects import identify_folder

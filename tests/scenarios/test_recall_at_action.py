@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from lineage.cli import hook_entry
 from lineage.cli.hook_action import build_action
 from lineage.core.books.entry import ASSISTANT_TURN, USER_TURN
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.maintenance.remove import remove
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.remember import Memo, remember
 from lineage.recall.at_action import MAX_ITEMS, Action
 from lineage.telemetry import SeenSession

@@ -17,8 +17,8 @@ from lineage.app.worker import run_worker
 from lineage.core.base.naming import derive_session_token
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.format.transcript import extract_turn_ids
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.worker import OpenSession, SweepResult
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.telemetry import SeenSession
 from lineage.workspace.workspace import Workspace
 from tests.support.codex import make_meta, make_user_input

@@ -5,22 +5,17 @@ run, and the sweep captures later turns. A checkpoint is deleted when its sessio
 it stays, for that session was interrupted. (harnesses.md 0.2) A harness may also bring one itself.
 """
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
 from pathlib import Path
 
 from lineage.core.base import hook_protocol
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
-from lineage.core.base.context_blocks import NO_PROJECT, ContextFile
-from lineage.core.base.hook_output import MAX_TOKENS, format_hook_output
+from lineage.core.base.hook_output import format_hook_output
 from lineage.core.base.links import to_one_line
-from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id, validate_id
-from lineage.core.base.project import build_project_key
+from lineage.core.base.naming import Identity, validate_agent_id, validate_id
 from lineage.core.base.times import from_epoch, shift_time, to_utc
-from lineage.core.capture.ledger import Window
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
 from lineage.core.format.turns import ASSISTANT, ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
@@ -31,14 +26,12 @@ from lineage.harness.hook_payload import HookPayload
 from lineage.harness.registry import find_output
 from lineage.pipeline.capture.session import load_session, session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
-from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.workspace_evidence import gather_evidence
-from lineage.projection.memory_md import list_active_projects
 from lineage.projects import list_context_names, resolve_project
 from lineage.store import Store, read_or_none
 from lineage.telemetry import SeenSession
-from lineage.workspace.book_reader import BookReader
-from lineage.workspace.projects import KnownProjects, build_key, find_key, identify
+from lineage.workspace.projects import KnownProjects, find_key, identify
 from lineage.workspace.workspace import Workspace
 
 IncomingMessage = tuple[str, str, str | None]
@@ -50,7 +43,6 @@ TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
 
 _MAX_BYTES = 256 << 20  # of a transcript: reading more takes longer than a checkpoint is worth
-_MAX_UNSEEN = 100  # projects of other machines: each takes a few milliseconds of every run of the worker
 _MAX_MESSAGE_CHARS = 20_000  # cut before the sanitizer, which would read the rest for nothing
 _INACTIVE_EVENTS = (spec.SESSION_END, spec.SESSION_START)
 
@@ -86,56 +78,6 @@ def _list_active_sessions(ws: Workspace) -> Iterator[SeenSession]:
             counts[seen.agent_id] += 1
             if counts[seen.agent_id] <= MAX_PER_AGENT:
                 yield seen
-
-
-def prepare_contexts(ws: Workspace) -> int:
-    """Write the blocks of every agent's projects, and of no project; return the number of new ones.
-
-    A hook answers a session start by reading one block, by its project's identity: so a worktree, clone or machine is
-    told the same from its first session on. Each block fits the harness with the smallest limit, so no harness cuts
-    it. (harnesses.md 0.4)
-    """
-    budget, reader, changed = min(ws.settings.context.budget, MAX_TOKENS), BookReader(ws), 0
-    for (agent, key), (project, names) in _list_contexts(ws).items():
-        block = build_context(ws, ContextRequest(agent_id=agent, project=project, budget=budget), reader)
-        file = ContextFile(key, block.entry_ids, block.body)
-        written = [ws.documents.context_cache.put(agent, name, file) for name in sorted(names)]
-        changed += bool(file.text) and any(written)
-    return changed
-
-
-def _list_contexts(ws: Workspace) -> dict[tuple[str, str], tuple[str, set[str]]]:
-    """Return a folder or key for each agent and project, and all names of that.
-
-    Of projects that are neither seen on this machine nor in MEMORY.md so many that a run of the worker stays short.
-    """
-    agents = {DEFAULT_AGENT, *ws.index.list_agents()}
-    seen = {(seen.agent_id, seen.cwd) for seen in ws.telemetry.list_seen_sessions() if seen.cwd}
-    known_projects = ws.index.list_projects()
-    folders = sorted(seen | _list_active_projects(ws))
-    identified = {folder: identify(ws, folder) for _, folder in folders}
-    here = [(build_project_key(one), path) for path, one in identified.values() if path and one]
-    known = KnownProjects(ws, [*known_projects, *here])
-    contexts: dict[tuple[str, str], tuple[str, set[str]]] = {}
-    for agent, folder in folders:
-        project, repository = identified[folder]
-        key = known.join(build_key(project, repository))
-        former, names = contexts.get((agent, key), ("", set[str]()))
-        own = {build_key(project, repository), *known.list_equal(key)}
-        contexts[agent, key] = (project or folder) if repository or not former else former, names | own
-    others = sorted({known.join(key) for key, _ in known_projects})[:_MAX_UNSEEN]
-    for agent, key in product(sorted(agents), others):
-        contexts.setdefault((agent, key), (key, known.list_equal(key)))
-    for agent in agents | {agent for agent, _ in seen}:
-        contexts[agent, NO_PROJECT] = (os.sep, {NO_PROJECT})
-    return contexts
-
-
-def _list_active_projects(ws: Workspace) -> set[tuple[str, str]]:
-    """Return (agent, path) of the projects that MEMORY.md names: sessions of other machines are known from it."""
-    window = Window.from_end(ws.now)
-    ledgers = [(agent, ws.index.load_ledger(agent, window)) for agent in ws.index.list_agents()]
-    return {(agent, path) for agent, ledger in ledgers for path in list_active_projects(ledger.tallies)}
 
 
 def offer_checkpoints(ws: Workspace) -> None:

@@ -24,7 +24,6 @@ from lineage.pipeline.capture.restore_transcripts import restore_transcripts
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.ingest.import_sources import (
     CAPTURING,
     HistorySurvey,
@@ -37,6 +36,7 @@ from lineage.pipeline.ingest.import_sources import (
     survey_history,
 )
 from lineage.pipeline.ingest.worker_pool import WorkerPool, open_worker_pool
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.projects import resolve_project
 from lineage.workspace.workspace import Workspace
 

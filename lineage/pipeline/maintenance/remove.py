@@ -28,6 +28,7 @@ from lineage.errors import FormatError, NotFoundError, WorkspaceError
 from lineage.harness.hook_payload import parse_hook_payload
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.maintenance.residual_copies import list_residual_copies
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.session_entries import (
     SessionEntries,
     find_session_entries,
@@ -109,6 +110,7 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
     token = resolve_removal(ws, reference, again=again)
     reason = to_one_line(ws.build_sanitizer().sanitize(reason))
     targets, jobs, spooled, rows = list[_RemovalTarget](), list[Job](), list[str](), 0
+    is_told = ws.documents.context_cache.has_any()
     for name in (due := [token]):
         with sessions.session_lock(ws, name):
             targets.append(_load_target(ws, name))
@@ -121,6 +123,8 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
                 due += _find_sub_agents(ws, token)
     if not dry_run:
         rows += _settle(ws, jobs)
+        if is_told:
+            prepare_contexts(ws)  # the next session is told of what is left
     return _build_receipt(ws, targets, jobs, spool_files=spooled, rows=rows, dry_run=dry_run)
 
 

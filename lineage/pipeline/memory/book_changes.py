@@ -10,10 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from lineage.core.base.book_paths import BookRef, parse_book_path
+from lineage.core.base.book_paths import PENDING, BookRef, parse_book_path
 from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token
+from lineage.core.base.project import is_absolute
 from lineage.core.format.job import BOOKS, Job
 from lineage.documents import Documents
+from lineage.pipeline.memory.prepared_contexts import list_prepared_folders, prepare_contexts
 from lineage.pipeline.memory.session_entries import remove_session
 from lineage.store import Blob, ExistsError, MissingError, Store, StoredKey, read_or_none
 from lineage.store.memory import MemoryStore
@@ -57,13 +59,18 @@ class _Snapshot(Store):
     replace = delete = create  # type: ignore[assignment]  # nothing is written behind an overlay
 
 
-def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub: bool = False) -> Result:
+def change_books(
+    ws: Workspace, change: Callable[[Workspace], Result], *, scrub: bool = False, folder: str | None = None
+) -> Result:
     """Let `change` edit books of a staged workspace, then write all of it, index it and publish; return its result.
 
-    With `scrub` no copy of removed text is left in the databases.
+    The next session is told of it; `folder` is that of a project that may have no session yet. With `scrub` no copy of
+    removed text is left in the databases.
     """
     result, writes = stage_change(ws, change)
     if writes or scrub:
+        is_told = ws.documents.context_cache.has_any()
+        folders = list_prepared_folders(ws) | ({(DEFAULT_AGENT, folder)} if folder and is_absolute(folder) else set())
         payload = {"writes": writes, "scrub": scrub}
         token = derive_session_token(DEFAULT_AGENT, json.dumps(payload))
         job = Job(BOOKS, token, ws.now, "", "", payload)
@@ -71,6 +78,11 @@ def change_books(ws: Workspace, change: Callable[[Workspace], Result], *, scrub:
         with ws.documents.store.lock(f"session-{token[:2]}"):
             ws.documents.spool.put(job)
             finish_book_change(ws, job)
+        shelves = {ref.shelf for key in writes if (ref := parse_book_path(key))}
+        # Where no session was ever told anything, nothing is stale: the first hook's worker begins.
+        if is_told and (scrub or shelves - {PENDING}):
+            with tolerate_outage(ws):
+                prepare_contexts(ws, folders)
     return result
 
 

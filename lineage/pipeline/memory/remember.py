@@ -234,7 +234,7 @@ def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) 
     ref = BookRef(admission.scope, admission.kind)
     superseded = tuple(_resolve_superseded(ws, ref, prefix, admission) for prefix in memo.supersedes)
     options: dict[str, Any] = {"at": ws.now, "origin": origin, "tags": memo.tags, "supersedes": superseded}
-    result = change_books(ws, lambda staged: write_drafts(staged, [admission], **options))
+    result = change_books(ws, lambda staged: write_drafts(staged, [admission], **options), folder=memo.project)
     if result.entries:
         shelf, entry = result.entries[0]
         if shelf.shelf != PENDING:

@@ -17,8 +17,8 @@ from lineage.core.capture.budget import cost_to_tokens, estimate_cost
 from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.core.format.documents import Tombstone
 from lineage.harness.registry import HARNESSES, find_output
-from lineage.pipeline.ingest.checkpoints import prepare_contexts
 from lineage.pipeline.memory.context import ContextRequest, build_context
+from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.store import Blob, LocalStore, StoredKey
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_reader import BookReader
