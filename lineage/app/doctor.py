@@ -18,7 +18,7 @@ from lineage.app.locations import STATE_FOLDER, load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base import hook_protocol
-from lineage.core.base.naming import MEMORY, find_tokens
+from lineage.core.base.naming import MEMORY, find_tokens, parse_path
 from lineage.core.base.plural import pluralize
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.sanitizer import Sanitizer
@@ -131,15 +131,22 @@ def _load_status(root: Path) -> tuple[dict[str, Any], list[DoctorFinding]]:
 
 
 def _check_listing(ws: Workspace) -> list[DoctorFinding]:
-    """Return a finding if a listing of memory/ lacks files that the index has, or the transcript of a summary."""
+    """Return a finding if a listing of memory/ and the index differ, or a summary's transcript isn't there."""
     listed = ws.documents.store.stat_all(MEMORY)
-    gone = ws.index.load_stamps().keys() - listed.keys()
+    index_stamps = ws.index.load_stamps()
+    gone = index_stamps.keys() - listed.keys()
     lost = find_lost_tokens(listed) - {token for path in gone for token in find_tokens(path)}
-    count = len(gone) + len(lost)
-    if not count:
-        return []
-    what = f"{pluralize(count, 'file')} of memory/ {'is' if count == 1 else 'are'} gone"
-    return [DoctorFinding("memory", what, "`lineage verify` names each, and how it comes back")]
+    left_out = [path for path in listed.keys() - index_stamps.keys() if parse_path(path)]
+    counts = {"gone": len(gone) + len(lost), "not in the index: new, or damaged": len(left_out)}
+    return [
+        DoctorFinding(
+            "memory",
+            f"{pluralize(count, 'file')} of memory/ {'is' if count == 1 else 'are'} {what}",
+            "`lineage verify` names each, and what helps",
+        )
+        for what, count in counts.items()
+        if count
+    ]
 
 
 def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:

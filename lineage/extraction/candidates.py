@@ -41,6 +41,7 @@ _MIN_WORDS_BESIDE_LINK = 4
 _TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
 _NUMBER = re.compile(r"\d+")
 _NORMS = frozenset({"wish", "must", "rule"})
+_ORDERS = frozenset({"wish", "must", "^rule", "standing"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
 _ASKING = _NORMS | {"^verb", "^request"}
 _POLITE_RULE = frozenset({"^request", "addressee", "standing"})  # "could you never …?"
@@ -177,7 +178,9 @@ def is_statement(one: Utterance) -> bool:
 
 def _is_remark(seen: Mapping[str, str]) -> bool:
     """Return whether a person tells of the moment, and not how it shall be."""
-    tells, guesses = "telling" in seen and _ASKING.isdisjoint(seen), "guess" in seen and _NORMS.isdisjoint(seen)
+    # "It seems that it only counts up" has no rule: `only` and the like are one at the beginning.
+    norms = _NORMS if "a question" in seen else _ORDERS
+    tells, guesses = "telling" in seen and _ASKING.isdisjoint(seen), "guess" in seen and norms.isdisjoint(seen)
     is_errand = "errand" in seen and _REASONS.isdisjoint(seen)
     return "^moment" in seen or is_errand or tells or guesses
 

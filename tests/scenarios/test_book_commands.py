@@ -189,6 +189,7 @@ def test_edit_replaces_the_body_and_nothing_else(vault: LineageCommand, tabs: st
     assert show_book(vault)[0]["text"] == "From stdin."
     told = vault("memory", "why", tabs).out
     assert "its words then:\n    | Tabs in Makefiles.\n" in told and "came from None" not in told
+    assert "before the last edit" not in told
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_an_import_writes_it_back_as_it_was(lineage: LineageCommand, reindexed: 
     path, data = lose(lineage)
     if reindexed:
         assert lineage("reindex").code == 0
-    found = "memory: 1 file of memory/ is gone → `lineage verify` names each, and how it comes back"
+    found = "memory: 1 file of memory/ is gone → `lineage verify` names each, and what helps"
     assert found in lineage("status").out.splitlines()
     done = lineage("verify")
     assert done.out.count("\n       → ") == 1

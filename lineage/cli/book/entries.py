@@ -23,6 +23,7 @@ from lineage.cli.output import (
 from lineage.cli.typed_names import SCOPE_HELP, resolve_scope, resolve_scope_filter, warn
 from lineage.core.base.book_paths import PENDING, BookRef, resolve_kind
 from lineage.core.base.plural import pluralize
+from lineage.core.books.entry import parse_before
 from lineage.errors import IndexUnavailable, InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
@@ -299,6 +300,9 @@ def _print_explanation(found: Explanation) -> None:
         print_text(f"  edited by hand since{f'; came from {origin}' if origin else ''}")
     if found.quote:
         print_indented("its words then" if found.is_edited else "came from", found.quote)
+    before = parse_before(found.location.entry)
+    if before and before != found.quote:
+        print_indented("its words before the last edit", before)
     if origin := describe_origin(found.location.entry, found.turn):
         print_text(f"  {origin}")
     if found.problem:

@@ -35,6 +35,18 @@ def build_returned_finding(path: str, token: str, what: str = "a removed session
     return VerifyFinding(MUST, path, what, f"lineage remove {token} --again")
 
 
+def build_damaged_remedy(path: str) -> str:
+    """Return what mends a file whose bytes changed: a backup, or that it is deleted and made again."""
+    name = naming.parse_path(path)
+    if name and name.kind == naming.SUMMARY:
+        return f"{RESTORE}; without one delete it, and `{RECOVER}` makes it again"
+    if name and name.kind == naming.TRANSCRIPT:
+        return (
+            f"{RESTORE}; without one delete it, and `lineage import all` writes it back if its harness has the session"
+        )
+    return RESTORE
+
+
 def build_lost_finding(manifest: Manifest, path: str, present: Container[str]) -> VerifyFinding:
     """Return the finding about a file that a manifest names and that is not there; `present` are artifacts that are.
 

@@ -30,6 +30,7 @@ from lineage.pipeline.maintenance.findings import (
     RESTORE,
     SHOULD,
     VerifyFinding,
+    build_damaged_remedy,
     build_lost_finding,
     build_returned_finding,
 )
@@ -109,7 +110,7 @@ def _scan_file(ws: Workspace, path: str, scan: WorkspaceScan) -> None:
     except FormatError as error:
         scan.damaged.add(path)
         # Only a claim can be rebuilt.
-        level, mend = (SHOULD, RECOVER) if path.startswith(naming.CLAIMS) else (MUST, RESTORE)
+        level, mend = (SHOULD, RECOVER) if path.startswith(naming.CLAIMS) else (MUST, build_damaged_remedy(path))
         if level == SHOULD:
             scan.claims.update(dict.fromkeys(naming.find_tokens(path)))
         scan.findings.append(VerifyFinding(level, path, error.message.removeprefix(f"{path}: "), mend))

@@ -283,6 +283,7 @@ def test_a_flaw_that_a_review_found_is_no_rule() -> None:
         "Are there limits for the length of a segment, since the parser reads a segment at once?",
         "Gibt es Grenzen für die Länge eines Segments, weil der Parser ein Segment auf einmal liest?",
         "I want to know whether the comment about the parser is right.",
+        "It seems that the counter of the parser is not decremented at its end, so it only increments.",
         "Je veux savoir si le commentaire sur le lecteur est juste.",
         "The pipeline fails: https://example.org/demo/actions/runs/29339084745",
         "/compact only keep what we should never forget about the parser module",
