@@ -168,6 +168,7 @@ def act(life: Life) -> list[Asked]:
     """
     if life.at_action:
         return life.at_action
+    life.expect("config", "set", "context.budget", "0")  # what a session's start tells, an action doesn't tell again
     for about, lesson in LESSONS.items():
         project = str(life.sandbox.project)
         life.expect("remember", "--project", project, "--kind", "lesson", "--about", about, lesson)
@@ -180,6 +181,7 @@ def act(life: Life) -> list[Asked]:
     life.say(f"{' '.join(done)} SAY(The tides were written.)", life.program.another)
     life.wait_for_captures(lambda: len(life.files("transcript")) == files + 1, "the capture of the session that acted")
     life.at_action = life.sandbox.asked()[before:]
+    life.expect("config", "set", "context.budget", "2000")
     return life.at_action
 
 
