@@ -27,10 +27,6 @@ class ContextCache:
 
         return find_context_file(read, agent, names)
 
-    def has_any(self) -> bool:
-        """Return whether any block is prepared."""
-        return any(True for _ in self.store.list(CONTEXT_CACHE))
-
     def list_names(self) -> set[tuple[str, str]]:
         """Return the agent and the name of each block."""
         blobs = (read_or_none(self.store, entry.key) for entry in self.store.list(CONTEXT_CACHE))

@@ -14,7 +14,7 @@ from lineage.core.books.entry import Entry
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
-from lineage.pipeline.memory.prepared_contexts import list_prepared_folders, prepare_contexts
+from lineage.pipeline.memory.prepared_contexts import refresh_contexts
 from lineage.workspace.workspace import Workspace
 
 
@@ -68,5 +68,5 @@ def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, Ent
 def _publish_edit(ws: Workspace, place: books.EntryLocation) -> books.EntryLocation:
     """Publish what the editor saved, and return the entry's place: what it says is the user's if it was changed."""
     publish_books(ws, [place.ref])
-    prepare_contexts(ws, list_prepared_folders(ws))
+    refresh_contexts(ws, ws.documents.context_cache.list_names())
     return books.claim_entry(ws, place, detect_caller())

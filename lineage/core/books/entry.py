@@ -160,7 +160,7 @@ def replace_body(entry: Entry, body: str) -> Entry:
 
 
 def note_before(entry: Entry, body: str) -> Entry:
-    """Return an edited entry that holds the body it had before, None else where nothing was edited."""
+    """Return an edited entry with the body that it had before; one that says the same is returned as it is."""
     if body == entry.body:
         return entry
     return entry._replace(more=tuple((dict(entry.more) | {BEFORE: json.dumps(body)}).items()))

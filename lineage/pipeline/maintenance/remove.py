@@ -110,7 +110,7 @@ def remove(ws: Workspace, reference: str, *, reason: str, dry_run: bool = False,
     token = resolve_removal(ws, reference, again=again)
     reason = to_one_line(ws.build_sanitizer().sanitize(reason))
     targets, jobs, spooled, rows = list[_RemovalTarget](), list[Job](), list[str](), 0
-    is_told = ws.documents.context_cache.has_any()
+    is_told = bool(ws.documents.context_cache.list_names())
     for name in (due := [token]):
         with sessions.session_lock(ws, name):
             targets.append(_load_target(ws, name))

@@ -12,10 +12,9 @@ from typing import TypeVar
 
 from lineage.core.base.book_paths import PENDING, BookRef, parse_book_path
 from lineage.core.base.naming import DEFAULT_AGENT, derive_session_token
-from lineage.core.base.project import is_absolute
 from lineage.core.format.job import BOOKS, Job
 from lineage.documents import Documents
-from lineage.pipeline.memory.prepared_contexts import list_prepared_folders, prepare_contexts
+from lineage.pipeline.memory.prepared_contexts import refresh_contexts
 from lineage.pipeline.memory.session_entries import remove_session
 from lineage.store import Blob, ExistsError, MissingError, Store, StoredKey, read_or_none
 from lineage.store.memory import MemoryStore
@@ -69,8 +68,7 @@ def change_books(
     """
     result, writes = stage_change(ws, change)
     if writes or scrub:
-        is_told = ws.documents.context_cache.has_any()
-        folders = list_prepared_folders(ws) | ({(DEFAULT_AGENT, folder)} if folder and is_absolute(folder) else set())
+        told = ws.documents.context_cache.list_names()  # a scrub deletes them
         payload = {"writes": writes, "scrub": scrub}
         token = derive_session_token(DEFAULT_AGENT, json.dumps(payload))
         job = Job(BOOKS, token, ws.now, "", "", payload)
@@ -79,10 +77,8 @@ def change_books(
             ws.documents.spool.put(job)
             finish_book_change(ws, job)
         shelves = {ref.shelf for key in writes if (ref := parse_book_path(key))}
-        # Where no session was ever told anything, nothing is stale: the first hook's worker begins.
-        if is_told and (scrub or shelves - {PENDING}):
-            with tolerate_outage(ws):
-                prepare_contexts(ws, folders)
+        if scrub or shelves - {PENDING}:
+            refresh_contexts(ws, told, folder)
     return result
 
 

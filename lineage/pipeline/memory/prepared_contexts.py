@@ -16,14 +16,21 @@ from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.projection.memory_md import list_active_projects
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.projects import KnownProjects, build_key, identify
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _MAX_UNSEEN = 100  # projects of other machines: each takes a few milliseconds of every run of the worker
 
 
-def list_prepared_folders(ws: Workspace) -> set[tuple[str, str]]:
-    """Return the agents and folders that a context is prepared for by a path."""
-    return {(agent, name) for agent, name in ws.documents.context_cache.list_names() if is_absolute(name)}
+def refresh_contexts(ws: Workspace, told: Collection[tuple[str, str]], folder: str | None = None) -> None:
+    """Prepare contexts anew behind a change. `told` are the agents and names that had one before it.
+
+    Where no session was ever told anything, nothing is stale: the first hook's worker begins. `folder` is that of a
+    project that may have no session yet.
+    """
+    named = {*told, (DEFAULT_AGENT, folder or "")}
+    if told:
+        with tolerate_outage(ws):
+            prepare_contexts(ws, {(agent, name) for agent, name in named if is_absolute(name)})
 
 
 def prepare_contexts(ws: Workspace, folders: Collection[tuple[str, str]] = ()) -> int:
