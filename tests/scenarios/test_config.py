@@ -9,7 +9,7 @@ import pytest
 
 from lineage.config import Settings, parse_settings
 from lineage.config.edit_toml import set_value
-from tests.support.commands import LineageCommand
+from tests.support.commands import SAMPLE, LineageCommand
 
 
 def test_a_default_gives_its_place_and_every_other_line_stays(lineage: LineageCommand) -> None:
@@ -34,6 +34,16 @@ def test_every_setting_can_be_set_to_what_it_is(lineage: LineageCommand) -> None
             done = lineage("config", "set", name, *words, "--json")
             assert (done.code, done.json) == (0, {name: value}), done.err
     assert lineage("config", "get", "--json").json == settings
+
+
+def test_the_very_next_session_is_told_by_a_new_budget(lineage: LineageCommand) -> None:
+    lineage("import", "claude-code", str(SAMPLE))
+    told = {path: path.read_bytes() for path in sorted((lineage.root / ".lineage" / "context").rglob("*.*"))}
+    assert any(b"user-stated" in text for text in told.values())
+    lineage("config", "set", "context.budget", "0")
+    assert not any(b"user-stated" in path.read_bytes() for path in told)
+    lineage("config", "set", "context.budget", "2000")
+    assert {path: path.read_bytes() for path in told} == told
 
 
 @pytest.mark.parametrize(
