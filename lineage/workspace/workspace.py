@@ -20,6 +20,7 @@ from lineage.telemetry import Telemetry
 
 if TYPE_CHECKING:  # a command that only reads must not pay for the rules of extraction
     from lineage.extraction.model.port import Model
+    from lineage.index.printed_runs import PrintedRuns
 
 _MARKS = "behind/"
 
@@ -30,7 +31,7 @@ class Workspace:
 
     `now` is the canonical UTC time of this run, read once at the top. `custom_rules` replace the built-in redaction
     rules. `vector_file` is the file for vectors, None if there can't be any; `scratch` is a local folder for data that
-    does not fit into memory, None for the system's own.
+    does not fit into memory, None for the system's own. `printed` are the tools' runs of an import that is under way.
     """
 
     documents: Documents
@@ -44,6 +45,7 @@ class Workspace:
     vector_file: Path | None = None
     embedding: EmbeddingModel | None = None
     scratch: Path | None = None
+    printed: "PrintedRuns | None" = None
 
     @property
     def rules(self) -> Ruleset:

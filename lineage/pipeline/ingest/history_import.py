@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from lineage.core.base import naming
@@ -24,8 +24,10 @@ from lineage.pipeline.capture.restore_transcripts import restore_transcripts
 from lineage.pipeline.capture.session import CAPTURED, EMPTY, REFUSED, UNCHANGED, load_session
 from lineage.pipeline.capture.session_end import capture_session
 from lineage.pipeline.capture.source import read_source
+from lineage.pipeline.ingest.compare_sessions import compare_sessions
 from lineage.pipeline.ingest.import_sources import (
     CAPTURING,
+    COMPARING,
     HistorySurvey,
     ImportRequest,
     ImportSource,
@@ -92,30 +94,36 @@ def import_history(
     ws.build_sanitizer()  # raises EngineMissing now, not in each process
     with open_worker_pool(import_request.jobs) as pool:
         survey = survey_history(ws, import_request, pool, progress)
-        open_at_now = partial(open_at, open_workspace, ws.now)
         groups = order_newest_first(survey.groups, import_request.newest)
         results: list[SessionImportResult] = []
-        for part in split_first(groups, _FIRST, _FIRST_BYTES):
-            report = partial(_report_offset, progress, len(results), len(groups))
-            results += _capture_rounds(open_at_now, import_request, pool, part, report)
-            if len(results) < len(groups):
-                prepare_contexts(ws)  # a session that begins meanwhile is told of the newest ones
-        _link_in_order(open_at_now, pool, results)
+        compare = partial(progress, COMPARING)
+        with compare_sessions(ws, open_workspace, pool, groups, compare) as open_at_now:
+            for part in split_first(groups, _FIRST, _FIRST_BYTES):
+                report = partial(_report_offset, progress, len(results), len(groups))
+                results += _capture_rounds(open_at_now, import_request, pool, part, report)
+                if len(results) < len(groups):
+                    prepare_contexts(ws)  # a session that begins meanwhile is told of the newest ones
+            _link_in_order(open_at_now, pool, results)
     prepare_contexts(ws)  # the next session is told of them, before any worker has run
     return tuple(_summarize_harness(harness, survey, results) for harness in survey.harnesses)
 
 
 def capture_groups(
+    ws: Workspace,
     open_workspace: Callable[[], Workspace],
     import_request: ImportRequest,
     pool: WorkerPool,
     groups: Sequence[SessionSources],
-    progress: Callable[[int, int], None],
 ) -> "list[SessionImportResult]":
-    """Capture sessions, forks after their parents, and link them. `progress` is called with (done, total)."""
-    results = _capture_rounds(open_workspace, import_request, pool, groups, progress)
-    _link_in_order(open_workspace, pool, results)
+    """Capture sessions, forks after their parents, and link them."""
+    with compare_sessions(ws, open_workspace, pool, groups, _report_nothing) as open_at_now:
+        results = _capture_rounds(open_at_now, import_request, pool, groups, _report_nothing)
+        _link_in_order(open_at_now, pool, results)
     return results
+
+
+def _report_nothing(*_: object) -> None:
+    """Take the progress of work that nobody watches."""
 
 
 def _report_offset(progress: StageProgress, before: int, total: int, done: int, _: int) -> None:
@@ -155,11 +163,6 @@ def _link_in_order(
 def _link_sessions(open_workspace: Callable[[], Workspace], tokens: Sequence[str]) -> list[bool]:
     with closing(open_workspace()) as ws:
         return [link_session(ws, token) for token in tokens]
-
-
-def open_at(open_workspace: Callable[[], Workspace], now: str) -> Workspace:
-    """Open a workspace at a given time, in any process."""
-    return replace(open_workspace(), now=now)
 
 
 @dataclass(slots=True)

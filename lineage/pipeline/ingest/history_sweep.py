@@ -1,7 +1,6 @@
 """The sweep of the harnesses' histories: sessions that no hook told of, from before the installation or an approval."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from lineage.core.base.naming import Identity
@@ -10,7 +9,7 @@ from lineage.errors import TranscriptError
 from lineage.harness.sqlite import DATABASE_SUFFIXES
 from lineage.pipeline.capture.session import CAPTURED
 from lineage.pipeline.ingest.checkpoints import offer_checkpoints
-from lineage.pipeline.ingest.history_import import capture_groups, open_at
+from lineage.pipeline.ingest.history_import import capture_groups
 from lineage.pipeline.ingest.import_sources import ImportRequest, SessionSources, survey_history
 from lineage.pipeline.ingest.worker import OpenSession, SweepResult
 from lineage.pipeline.ingest.worker_pool import open_worker_pool
@@ -33,8 +32,7 @@ def sweep_histories(
     with open_worker_pool(import_request.jobs) as pool:
         survey = survey_history(ws, import_request, pool, lambda *_: None)
         groups = _leave_out_open(ws, import_request.agent_id, survey.groups, done, idle_minutes)
-        opened = partial(open_at, open_workspace, ws.now)
-        results = capture_groups(opened, import_request, pool, groups, lambda *_: None)
+        results = capture_groups(ws, open_workspace, import_request, pool, groups)
     captured = [result.token for result in results if result.status == CAPTURED]
     done.captured += captured
     done.failed += [(path, reason) for _, path, reason in survey.problems]

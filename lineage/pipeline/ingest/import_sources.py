@@ -18,6 +18,7 @@ from lineage.pipeline.ingest.worker_pool import WorkerPool
 from lineage.workspace.workspace import Workspace
 
 READING = "reading"
+COMPARING = "comparing"
 CAPTURING = "capturing"
 
 

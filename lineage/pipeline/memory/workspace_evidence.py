@@ -50,10 +50,12 @@ class WorkspaceEvidence(ToolEvidence):
         return [True] * len(statements) if found or not is_known else ToolEvidence.find_waiting(self, statements)
 
     def _look_up(self, hashes: set[int], *, of_session: bool = False) -> tuple[set[int], bool]:
-        """Return those that the index holds, and whether it could be asked."""
+        """Return those that the index or the import under way holds, and whether the index could be asked."""
         found = set[int]()
         if self.ws is None:
             return found, True
+        if (printed := self.ws.printed) and not of_session:
+            found.update(*(printed.find(place, hashes) for place in self.places))
         with tolerate_outage(self.ws) as outage:
             for place in self.places:
                 found |= self.ws.index.find_tool_runs(place, hashes, of_session=of_session)
