@@ -5,6 +5,7 @@ A finding keeps sessions from becoming memory; a note is anything else to know. 
 
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,11 +15,11 @@ from typing import Any
 from lineage.app import clock, hooks
 from lineage.app.databases import describe_index
 from lineage.app.documents import detect_machine, open_documents
-from lineage.app.locations import STATE_FOLDER, load_settings, open_store
+from lineage.app.locations import STATE_FOLDER, is_writable, load_settings, open_store
 from lineage.app.workspace import run_in_workspace
 from lineage.config.workspace import SETTINGS_FILE
 from lineage.core.base import hook_protocol
-from lineage.core.base.naming import MEMORY, find_tokens, parse_path
+from lineage.core.base.naming import MEMORY, TRANSCRIPT, parse_path
 from lineage.core.base.plural import pluralize
 from lineage.core.base.times import from_epoch, shift_time
 from lineage.core.sanitizer import Sanitizer
@@ -33,9 +34,11 @@ from lineage.installing.commands import MCP
 from lineage.installing.config_files import read_json_or_empty
 from lineage.installing.status import HARMLESS_HINT, NOT_INSTALLED, UNTRUSTED
 from lineage.pipeline.capture.restore_transcripts import find_lost_tokens
+from lineage.pipeline.capture.session import load_session
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories
 from lineage.pipeline.ingest.uncaptured import UncapturedSessions, find_uncaptured, list_open_sessions
 from lineage.pipeline.ingest.worker import IDLE_MINUTES, OpenSession
+from lineage.pipeline.maintenance.findings import build_lost_remedy
 from lineage.store.modes import find_exposed
 from lineage.workspace.lookup import read_local_status, read_status
 from lineage.workspace.workspace import Workspace
@@ -93,6 +96,7 @@ def examine(root: Path) -> DoctorReport:
         *_check_hooks(root, statuses, events),
         *_check_workspace(root, old),
         *_check_modes(root),
+        *_check_writable(root),
     ]
     if not index_findings:
         waiting, found = run_in_workspace(
@@ -134,19 +138,29 @@ def _check_listing(ws: Workspace) -> list[DoctorFinding]:
     """Return a finding if a listing of memory/ and the index differ, or a summary's transcript isn't there."""
     listed = ws.documents.store.stat_all(MEMORY)
     index_stamps = ws.index.load_stamps()
-    gone = index_stamps.keys() - listed.keys()
-    lost = find_lost_tokens(listed) - {token for path in gone for token in find_tokens(path)}
-    left_out = [path for path in listed.keys() - index_stamps.keys() if parse_path(path)]
-    counts = {"gone": len(gone) + len(lost), "not in the index: new, or damaged": len(left_out)}
-    return [
-        DoctorFinding(
-            "memory",
-            f"{pluralize(count, 'file')} of memory/ {'is' if count == 1 else 'are'} {what}",
-            "`lineage verify` names each, and what helps",
-        )
-        for what, count in counts.items()
-        if count
+    gone = [(name.token, name.kind) for path in index_stamps.keys() - listed.keys() if (name := parse_path(path))]
+    lost = find_lost_tokens(listed) - {token for token, _ in gone}
+    found = [
+        (f"{kind} of memory/", "gone", build_lost_remedy(kind, load_session(ws, token).manifest))
+        for token, kind in (*gone, *((token, TRANSCRIPT) for token in lost))
     ]
+    left_out = [path for path in listed.keys() - index_stamps.keys() if parse_path(path)]
+    remedy = "`lineage reindex` reads new ones, `lineage verify` names damaged ones"
+    found += [("file of memory/", "not in the index: new, or damaged", remedy)] * len(left_out)
+    return [
+        DoctorFinding("memory", _describe_count(count, noun, what), mend)
+        for (noun, what, mend), count in sorted(Counter(found).items())
+    ]
+
+
+def _describe_count(count: int, noun: str, what: str) -> str:
+    """Return how many files there are of which something is said.
+
+    >>> _describe_count(1, "summary of memory/", "gone"), _describe_count(2, "file of memory/", "gone")
+    ('1 summary of memory/ is gone', '2 files of memory/ are gone')
+    """
+    head, of, place = noun.partition(" of ")
+    return f"{pluralize(count, head)}{of}{place} {'is' if count == 1 else 'are'} {what}"
 
 
 def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:
@@ -288,6 +302,12 @@ def _check_workspace(root: Path, state: dict[str, Any]) -> Iterator[DoctorFindin
     for path in state["damaged_jobs"]:
         what = f".lineage/{path} is damaged and ignored"
         yield DoctorFinding("spool", what, f"look into it, then rm {state_folder}/{path}")
+
+
+def _check_writable(root: Path) -> Iterator[DoctorFinding]:
+    if not is_writable(root):
+        mend = f"run `ls -ld {shlex.quote(str(root))}` to see its owner and mode"
+        yield DoctorFinding("workspace", "this user can't write to it: no session is saved", mend)
 
 
 def _check_modes(root: Path) -> Iterator[DoctorFinding]:

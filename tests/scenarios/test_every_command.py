@@ -305,6 +305,28 @@ def test_a_workspace_of_another_user(
         assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs a process as somebody else")
+def test_a_workspace_that_its_own_user_cannot_write(
+    call: Call, place: Path, template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(*line_of("status", place / "w"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        shutil.copytree(template, folder / "place")
+        for made in ("out", "err"):
+            (folder / made).touch()
+        for path in (folder / "place", *(folder / "place").rglob("*")):
+            os.chown(path, 65534, 65534)
+        for path in (folder / "place" / "w" / ".lineage", folder / "place" / "w", folder / "place"):
+            path.chmod(0o555)
+        monkeypatch.chdir(folder)
+        result = call_as_nobody(line_of("status", folder / "place" / "w"), folder)
+        monkeypatch.chdir("/")
+        assert "workspace: this user can't write to it: no session is saved" in result.out, result
+
+
 def test_bytes_that_are_no_text(place: Path) -> None:
     """As a process: what a terminal hands over may be no text, and neither need be what stderr takes."""
     name, wrong = os.fsdecode(b"caf\xe9"), []

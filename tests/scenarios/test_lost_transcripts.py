@@ -40,18 +40,34 @@ def test_an_import_writes_it_back_as_it_was(lineage: LineageCommand, reindexed: 
     path, data = lose(lineage)
     if reindexed:
         assert lineage("reindex").code == 0
-    found = "memory: 1 file of memory/ is gone → `lineage verify` names each, and what helps"
-    assert found in lineage("status").out.splitlines()
+    helps = f"→ `lineage import claude-code` if Claude Code still has the session; else {RESTORE}"
+    assert f"memory: 1 transcript of memory/ is gone {helps}" in lineage("status").out.splitlines()
     done = lineage("verify")
     assert done.out.count("\n       → ") == 1
     assert f"names memory/{path.name}, which is not there" in done.out
-    assert f"→ `lineage import claude-code` if Claude Code still has the session; else {RESTORE}" in done.out
+    assert helps in done.out
     done = lineage("import", "claude-code", SAMPLES, "--jobs", "1")
     assert "0 sessions imported" in done.out
     assert "    1 lost transcript written back" in done.out.splitlines()
     assert path.read_bytes() == data
     assert lineage("verify").out == "no problems found\n"
     assert "written back" not in lineage("import", "claude-code", SAMPLES, "--jobs", "1").out
+
+
+@pytest.mark.slow
+def test_status_runs_what_brings_a_summary_and_a_manifest_back(lineage: LineageCommand) -> None:
+    lose(lineage)
+    lineage("import", "claude-code", SAMPLES, "--jobs", "1")
+    summary, *_ = sorted((lineage.root / "memory").glob("*--summary.md"))
+    *_, manifest = sorted((lineage.root / "memory").glob("*--manifest.md"))
+    summary.unlink()
+    manifest.unlink()
+    lines = lineage("status").out.splitlines()
+    assert "memory: 1 summary of memory/ is gone → lineage admin recover" in lines
+    assert "memory: 1 manifest of memory/ is gone → lineage admin recover" in lines
+    assert lineage("status", "--fix", "--yes").out.endswith("no problems found\n")
+    assert summary.exists() and manifest.exists()
+    assert lineage("verify").out == "no problems found\n"
 
 
 @pytest.mark.slow

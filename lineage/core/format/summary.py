@@ -29,6 +29,7 @@ _REDIRECTION = re.compile(r" *\d?>(?:&\d| *\S+)")
 _MAX_PLAIN_LENGTH = 80
 _ENDINGS = {
     "reply": "The agent said nothing.",
+    "repeated": "The agent's last message repeats what a tool printed; the transcript has it.",
     "request": "The user's last message was not answered.",
     "call": "The last tool call was not answered.",
     "result": "A tool result came last; the agent did not comment on it.",
@@ -37,7 +38,10 @@ _ENDINGS = {
 
 def render_summary(siblings: str, title: str, digest: Digest, narrative: str | None) -> str:
     """Return the summary of a digest; a `narrative` by the harness or a model replaces the part about the work."""
-    outcome = [_ENDINGS[digest.ending]] if digest.ending != "reply" or not digest.last_reply else []
+    ending = "repeated" if digest.ending == "reply" and digest.replies else digest.ending
+    outcome = [] if digest.ending == "reply" and digest.last_reply else [_ENDINGS[ending]]
+    if not digest.last_reply and digest.outcomes:
+        outcome.append("\n".join(_render_item(text, quote=True, code=False) for text in digest.outcomes))
     if digest.last_reply:
         quoted = (f"> {line}".rstrip() for line in escape_prose(digest.last_reply).split("\n"))
         outcome.append("\n".join(("> [!agent]", *quoted)))

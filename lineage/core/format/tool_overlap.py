@@ -278,8 +278,9 @@ def _drop_sentences(text: str, repeated: Iterator[bool]) -> str:
         sentences = [(piece, next(repeated)) for piece in pieces[::2]]
         blanks = [*pieces[1::2], ""]
         rest = "".join(piece + blank for (piece, drop), blank in zip(sentences, blanks, strict=True) if not drop)
-        if _WORD.search(rest) or not any(drop for _, drop in sentences):
-            kept.append(rest)
+        is_whole = not any(drop for _, drop in sentences)
+        if _WORD.search(rest) or is_whole:
+            kept.append(rest if is_whole else rest.rstrip())
     return "\n".join(kept)
 
 

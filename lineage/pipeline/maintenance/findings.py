@@ -52,14 +52,22 @@ def build_lost_finding(manifest: Manifest, path: str, present: Container[str]) -
 
     A summary is made again from its transcript, and a transcript from the session that its harness kept.
     """
-    name, mend = naming.parse_path(path), RESTORE
+    name = naming.parse_path(path)
     has_sibling = name and any(
         naming.artifact_path(name.stem, kind) in present for kind in (naming.TRANSCRIPT, naming.SUMMARY)
     )
-    if name and has_sibling and name.kind == naming.SUMMARY:
-        mend = RECOVER
-    elif name and has_sibling and name.kind == naming.TRANSCRIPT and has_history(manifest.harness):
-        agent = "" if manifest.agent_id == DEFAULT_AGENT else f" --agent {manifest.agent_id}"
-        title = HARNESSES[manifest.harness].title
-        mend = f"`lineage import {manifest.harness}{agent}` if {title} still has the session; else {RESTORE}"
+    mend = build_lost_remedy(name.kind, manifest) if name and has_sibling else RESTORE
     return VerifyFinding(MUST, manifest.path, f"names {path}, which is not there", mend)
+
+
+def build_lost_remedy(kind: str, manifest: Manifest | None) -> str:
+    """Return what brings a lost file of this kind back, where another of its capture's files is there."""
+    if kind in (naming.SUMMARY, naming.MANIFEST):
+        return RECOVER
+    if kind != naming.TRANSCRIPT or (manifest and not has_history(manifest.harness)):
+        return RESTORE
+    if manifest is None:
+        return f"`{RECOVER}`, then `lineage import all` if its harness still has the session; else {RESTORE}"
+    agent = "" if manifest.agent_id == DEFAULT_AGENT else f" --agent {manifest.agent_id}"
+    title = HARNESSES[manifest.harness].title
+    return f"`lineage import {manifest.harness}{agent}` if {title} still has the session; else {RESTORE}"

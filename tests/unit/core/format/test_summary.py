@@ -59,6 +59,13 @@ def test_an_empty_session_has_a_summary_too() -> None:
     assert headings(render_summary(SIBLINGS, "T", Digest(), None)) == ["Outcome", "Work"]
 
 
+def test_of_a_last_message_that_repeats_a_tool_the_summary_says_so_and_what_came_before() -> None:
+    body = render_summary(SIBLINGS, "T", Digest(replies=2, outcomes=("The reader is fixed.",)), None)
+    assert "repeats what a tool printed; the transcript has it.\n\n- “The reader is fixed.”\n" in body
+    assert "The agent said nothing." not in body
+    assert "The agent said nothing." in render_summary(SIBLINGS, "T", Digest(), None)
+
+
 def test_a_long_section_is_cut_and_says_so() -> None:
     body = render_summary(SIBLINGS, "T", Digest(requests=tuple(f"q{number}" for number in range(20))), None)
     assert "q11”" in body

@@ -134,6 +134,7 @@ def test_sentences_that_repeat_are_dropped_and_the_others_stay_as_they_are() -> 
     said = f"- Read the page.  It is long.\n- {LONG}\n\nDone, see e.g. `a.py`! {LONG} Bye."
     assert evidence.clean(said) == "- Read the page.  It is long.\n\nDone, see e.g. `a.py`! Bye."
     assert evidence.clean(said, 0) == said
+    assert evidence.clean(f"Shipped. {LONG}\nBye.") == "Shipped.\nBye."
 
 
 def test_a_sentence_that_is_cut_into_lines_is_found_in_the_index_too() -> None:
