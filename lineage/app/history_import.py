@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from lineage.core.base.progress import StageProgress
 from lineage.documents import Documents
 from lineage.errors import InvalidInput, TranscriptError
 from lineage.harness.adapters import ADAPTERS, list_history_roots, load_adapter
+from lineage.harness.registry import HARNESSES
 from lineage.harness.unread import UnreadStore, list_unread_stores
 from lineage.index import SqliteIndex
 from lineage.pipeline.ingest import history_import
@@ -35,19 +37,22 @@ def build_import_request(
 ) -> ImportRequest:
     """Return the checked request; `jobs` defaults to one for each processor, at most four.
 
-    Raises InvalidInput for an unknown harness or agent and for a harness without a history of its own,
-    TranscriptError for a path with nothing at it.
+    Raises InvalidInput for an unknown harness or agent, for a path in place of a harness, and for a harness without a
+    history of its own, TranscriptError for a path with nothing at it.
     """
     machine = detect_machine()
+    if harness not in (ALL, *HARNESSES) and ("/" in harness or os.sep in harness or is_there(Path(harness))):
+        raise InvalidInput(
+            f"{harness} is a path: whose files are these?",
+            hint=f"name their harness: {_describe_line(harness, *paths)}",
+        )
     for path in paths:
         if not is_there(Path(path)):
             raise TranscriptError(
                 f"there is nothing at {path}", hint=f"check the path; `lineage import {harness}` looks for itself"
             )
     if harness == ALL and paths:
-        raise InvalidInput(
-            "whose files are these?", hint="name their harness, for example `lineage import claude-code PATH`"
-        )
+        raise InvalidInput("whose files are these?", hint=f"name their harness: {_describe_line(*paths)}")
     adapter = None if harness == ALL else load_adapter(harness)
     if adapter and not paths and not list_history_roots(harness, machine.home, machine.environment):
         raise InvalidInput(
@@ -61,6 +66,21 @@ def build_import_request(
         jobs=jobs or min(os.cpu_count() or 1, _MAX_JOBS),
         newest=newest,
     )
+
+
+def _describe_line(*paths: str) -> str:
+    """Return the line that imports from paths, and the names to choose from."""
+    return f"`lineage import HARNESS {shlex.join(paths)}`, with one of {', '.join(HARNESSES)}"
+
+
+def require_sessions(request: ImportRequest, imports: Sequence[HistoryImport]) -> None:
+    """Raise TranscriptError if paths are named and no session of the harness could be read from them."""
+    if request.paths and not any(one.count_sessions() for one in imports):
+        paths = list(map(str, request.paths))
+        raise TranscriptError(
+            f"there is no session of {', '.join(request.harnesses)} in {', '.join(paths)}",
+            hint=f"check whose files these are: {_describe_line(*paths)}",
+        )
 
 
 def list_unread(request: ImportRequest) -> list[UnreadStore]:

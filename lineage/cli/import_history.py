@@ -44,7 +44,7 @@ def command(
 
     `all` means every harness on this machine. The newest sessions come first. Import again to add what is new,
     or to continue after an interruption, or to have a transcript back that is gone from memory/. Files that can't be
-    read are listed.
+    read are listed. Where no PATH holds a session of HARNESS, it ends with exit code 1.
 
     \b
     Example:
@@ -58,9 +58,11 @@ def command(
         imports = history_import.import_history(root, request, progress, dry_run=dry_run)
     note_imports(imports)
     value = {"dry_run": dry_run, "harnesses": list(map(_as_json, imports)), "unread": unread}
-    print_result(value, lambda: _print_result(imports, unread, dry_run=dry_run), as_json=as_json)
+    is_named = bool(paths)
+    print_result(value, lambda: _print_result(imports, unread, is_named=is_named, dry_run=dry_run), as_json=as_json)
     if not (dry_run or as_json) and (unshown := run_in_workspace(root, describe_unshown)):
         print_text(unshown)
+    history_import.require_sessions(request, imports)
     return 0
 
 
@@ -76,9 +78,12 @@ def _as_json(result: HistoryImport) -> dict[str, Any]:
     return {**asdict(result), "problems": [{"path": path, "problem": what} for path, what in result.problems]}
 
 
-def _print_result(imports: Sequence[HistoryImport], unread: Sequence[UnreadStore], *, dry_run: bool) -> None:
+def _print_result(
+    imports: Sequence[HistoryImport], unread: Sequence[UnreadStore], *, is_named: bool, dry_run: bool
+) -> None:
     for result in imports:
-        _print_harness(result, dry_run=dry_run)
+        if result.sources or not is_named:  # that named paths hold nothing is an error, which says it
+            _print_harness(result, dry_run=dry_run)
         for path, what in result.problems:
             print_text(f"    not read: {what}" if path in what else f"    not read: {path}: {what}")
     for store in unread:

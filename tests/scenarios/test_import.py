@@ -8,6 +8,7 @@ Fails without `_without_copies` or either of its orders, `_holds_all_of`, `_firs
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -360,7 +361,9 @@ class TestUnread:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert imported(lineage, "claude-code", path)["unread"] == 1
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-        report = imported(lineage, "claude-code", path)
+        done = lineage("import", "claude-code", str(path), "--json")
+        assert done.code == 1  # it is no session any more
+        (report,) = done.json["harnesses"]
         assert (report["unread"], len(report["problems"])) == (0, 1)
 
     def test_what_a_database_has_not_taken_in_yet_counts(self, lineage: LineageCommand, tmp_path: Path) -> None:
@@ -451,6 +454,10 @@ class TestUsage:
             (["typewriter", str(DATA)], 2, "unknown harness"),
             (["generic"], 2, "lineage import generic PATH"),
             (["all", str(DATA)], 2, "name their harness"),
+            ([str(DATA)], 2, f"{DATA} is a path: whose files are these?"),
+            ([str(DATA)], 2, f"`lineage import HARNESS {DATA}`, with one of claude-code, codex, "),
+            (["~/not there", str(DATA)], 2, f"name their harness: `lineage import HARNESS '~/not there' {DATA}`"),
+            (["."], 2, ". is a path: whose files are these?"),
             (["codex", str(DATA / "nowhere")], 1, "nothing at"),
             (["codex", "--agent", "a:b"], 2, "not an agent id"),
             (["codex", "--jobs", "0"], 2, "--jobs"),
@@ -472,8 +479,41 @@ class TestUsage:
     def test_a_name_that_is_no_text_is_a_problem(self, lineage: LineageCommand, tmp_path: Path) -> None:
         path = os.fsencode(tmp_path) + b"/\xff.jsonl"
         Path(os.fsdecode(path)).write_bytes(SAMPLE.read_bytes())
-        (problem,) = imported(lineage, "claude-code", tmp_path)["problems"]
+        done = lineage("import", "claude-code", str(tmp_path), "--json")
+        (problem,) = done.json["harnesses"][0]["problems"]
         assert "not UTF-8" in problem["problem"]
+        assert (done.code, f"there is no session of claude-code in {tmp_path}" in done.err) == (1, True)
+
+    @pytest.mark.parametrize("more", [(), ("--json",), ("--dry-run",)])
+    def test_named_paths_without_any_session_are_a_failure_that_says_what_was_read(
+        self, lineage: LineageCommand, tmp_path: Path, more: tuple[str, ...]
+    ) -> None:
+        """Fails without `require_sessions`."""
+        notes, empty = tmp_path / "notes.txt", tmp_path / "empty folder"
+        notes.write_text("of no harness\n", encoding="utf-8")
+        empty.mkdir()
+        for paths in ([notes], [empty], [empty, notes]):
+            done = lineage("import", "claude-code", *map(str, paths), *more)
+            names = ", ".join(map(str, paths))
+            assert (done.code, f"there is no session of claude-code in {names}\n" in done.err) == (1, True), done.err
+            assert f"`lineage import HARNESS {shlex.join(map(str, paths))}`, with one of claude-code, " in done.err
+            assert ("no Claude Code record in" in done.out) == (notes in paths), done.out
+            assert "none" not in done.out
+        assert "1 session" in lineage("import", "claude-code", str(empty), str(SAMPLE)).out
+
+    def test_named_paths_with_sessions_that_bring_nothing_new_are_no_failure(
+        self, lineage: LineageCommand, tmp_path: Path
+    ) -> None:
+        """Fails where `count_sessions` leaves out those imported before, removed ones or those without a turn."""
+        path = tmp_path / SAMPLE.name
+        path.write_bytes(SAMPLE.read_bytes())
+        assert imported(lineage, "claude-code", path)["captured"] == 1
+        assert imported(lineage, "claude-code", path)["unchanged"] == 1
+        assert lineage("remove", lineage("list", "--json").json["sessions"][0]["session_id"], "--yes").code == 0
+        assert imported(lineage, "claude-code", path)["refused"] == 1
+        record = {"type": "permission-mode", "permissionMode": "default", "sessionId": "without-a-turn"}
+        path.write_text(json.dumps(record), encoding="utf-8")
+        assert imported(lineage, "claude-code", path)["empty"] == 1
 
 
 def died(items: Iterable[int]) -> list[int]:

@@ -81,6 +81,10 @@ class HistoryImport:
     restored: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
+    def count_sessions(self) -> int:
+        """Return how many sessions were found and could be read, those without a turn and removed ones included."""
+        return self.captured + self.unchanged + self.refused + self.empty
+
 
 def import_history(
     ws: Workspace, open_workspace: Callable[[], Workspace], import_request: ImportRequest, progress: StageProgress
