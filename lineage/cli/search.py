@@ -15,14 +15,14 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.cli.typed_names import warn
-from lineage.core.search.query import parse_query
+from lineage.core.search.query import find_mistaken_filters, parse_query
 from lineage.errors import InvalidInput
 from lineage.index import Hit
 from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
 from lineage.workspace.lookup import describe_unshown, shorten_ids
 from lineage.workspace.projects import KnownProjects
-from lineage.workspace.typed_names import describe_filter
+from lineage.workspace.typed_names import describe_filter, suggest_project
 from lineage.workspace.workspace import Workspace
 
 _MAX_LIMIT = 1000
@@ -103,6 +103,8 @@ def command(
     hits, notes = result.hits[:limit], {"notes": list(result.notes)} if result.notes else {}
     changes = count_changed_files(list_touched(hits))
     warn(found.alike)
+    for key, right in find_mistaken_filters(text).items():
+        warn(f"{key}: is no filter and was searched for as a word; `{right}:` is one")
     if as_json:
         results = list(map(_hit_as_json, hits, found.passages, changes))
         print_json({"query": text, "mode": result.mode, **notes, "results": results})
@@ -118,7 +120,8 @@ def command(
         if rest:
             print_warning(rest)
     if not hits:
-        print_text("nothing found; `lineage list` lists what is there")
+        likely = f" (did you mean project:{found.likely}?)" if found.likely else ""
+        print_text(f"nothing found{likely}; `lineage list` lists what is there")
     if found.unshown:
         print_text(found.unshown)
     return 0
@@ -126,24 +129,30 @@ def command(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Results with what is printed beside them: passages as JSON, short ids and projects at a terminal."""
+    """Results with what is printed beside them: passages as JSON, short ids and projects at a terminal.
+
+    `likely` is the name of the project that a filter without results probably means.
+    """
 
     result: SearchResult
     unshown: str = ""
     alike: str = ""
+    likely: str = ""
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     projects: Mapping[str, str] = field(default_factory=dict[str, str])
     passages: Sequence[Sequence[FoundPassage]] = ()
 
 
 def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool) -> _Found:
-    result, alike = find(ws, text), describe_filter(ws, parse_query(text).filters.project)
+    project = parse_query(text).filters.project
+    result, alike = find(ws, text), describe_filter(ws, project)
+    likely = "" if result.hits else suggest_project(ws, project)
     if as_json:
         return _Found(result=result, alike=alike, passages=load_passages(ws, result.hits, text))
     unshown = describe_unshown(ws)
     tokens = [hit.session_token for hit in result.hits if hit.session_token]
     if not (tokens and is_terminal()):
-        return _Found(result=result, unshown=unshown, alike=alike)
+        return _Found(result=result, unshown=unshown, alike=alike, likely=likely)
     projects = KnownProjects(ws, ws.index.list_projects()).label_paths()
     return _Found(result=result, unshown=unshown, alike=alike, names=shorten_ids(ws, tokens), projects=projects)
 

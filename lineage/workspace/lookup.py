@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
+from lineage.core.base.plural import pluralize
 from lineage.core.base.short_ids import shorten_names
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format import transcript
@@ -115,7 +116,9 @@ def _build_unknown_error(ws: Workspace, reference: str) -> NotFoundError:
     if any(map(ws.documents.tombstones.has, tokens)):
         hint = "`lineage list` shows the sessions that are there; a removed one never comes back"
         return NotFoundError(f"session {reference!r} was removed", hint=hint)
-    return NotFoundError(f"no session {reference!r}")
+    removed = len(ws.documents.tombstones.list_tokens())
+    more = f"; of {pluralize(removed, 'removed session')} only a whole id is known" if removed else ""
+    return NotFoundError(f"no session {reference!r}", hint=f"{NotFoundError.default_hint}{more}")
 
 
 def shorten_ids(ws: Workspace, tokens: Iterable[str]) -> dict[str, str]:

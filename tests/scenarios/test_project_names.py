@@ -136,6 +136,7 @@ def test_what_names_no_scope_is_told(lineage: LineageCommand) -> None:
     assert "no session of a project called bob/quai is saved (did you mean bob/quay?)" in unknown.err
     assert unknown.json["scope"] == lineage("remember", "--project", "bob/quai", "Moor.", "--json").json["scope"]
     assert "did you mean bob/quay?" in lineage("list", "--project", "bob/quai").out
+    assert "nothing found (did you mean project:bob/quay?)" in lineage("search", "project:bob/quays", "Moor").out
 
 
 def test_a_name_of_several_projects_is_told_by_every_command(lineage: LineageCommand) -> None:

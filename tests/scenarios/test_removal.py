@@ -192,6 +192,7 @@ def test_a_removed_session_cannot_be_resolved_shown_or_found(root: Path, capsys:
         for command in (("show", reference), ("show", reference, "--turns", "1-3"), ("remove", reference, "--yes")):
             said = lineage(*command)
             assert (said.code, "was removed" in said.err) == (1, reference != token[:6]), said
+            assert ("of 1 removed session only a whole id is known" in said.err) == (reference == token[:6]), said
     assert lineage("search", "wombat", "--agent", "all", "--json").json["results"] == []
     assert [row["session_id"] for row in lineage("sessions", "--json").json["sessions"]] == ["s-2"]
 

@@ -54,6 +54,8 @@ def test_a_filter_that_says_nothing_is_told_with_what_it_takes(searched: Lineage
     done = searched("search", "x", "is:nothing")
     assert (done.code, "decision" in done.err) == (2, True)
     assert searched("search", "since:tomorrow").code == 2
+    told = "before: is no filter and was searched for as a word; `until:` is one"
+    assert told in searched("search", "x", "before:2020").err
 
 
 @pytest.mark.slow

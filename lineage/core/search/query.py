@@ -19,6 +19,12 @@ _TOKEN = re.compile(
       | (?P<word>\w(?:[\w./\\:@+-]*\w)?)""",
     re.VERBOSE,
 )
+_QUOTED = re.compile(r'"[^"]*"')
+_LIKE_FILTER = re.compile(r"(?<!\S)([a-z]+):(?=[^\s/])")
+_MISTAKEN = {
+    "before": "until", "to": "until", "after": "since", "from": "since", "repo": "project", "folder": "path",
+    "dir": "path", "type": "kind",
+}  # fmt: skip
 _PART = re.compile(r"[^\W_]+")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _AGO = re.compile(r"(\d{1,4})([dwmy])")
@@ -87,6 +93,16 @@ def parse_query(text: str, now: str = _LAST) -> Query:
         filters=_build_filters([(token["key"], token["value"].strip('"')) for token in tokens if token["filter"]], now),
         language=word_language,
     )
+
+
+def find_mistaken_filters(text: str) -> dict[str, str]:
+    """Return what a query writes like a filter and is none, with the filter that does it.
+
+    >>> find_mistaken_filters('before:2026 repo:demo until:7d "after: lunch" http://x')
+    {'before': 'until', 'repo': 'project'}
+    """
+    unquoted = _QUOTED.sub(" ", text[:MAX_CHARACTERS])
+    return {key: _MISTAKEN[key] for key in _LIKE_FILTER.findall(unquoted) if key in _MISTAKEN}
 
 
 def strip_operators(text: str) -> str:
