@@ -36,7 +36,12 @@ _YES_HINT = "run it at a terminal, or accept all proposals with `lineage setup -
 @options.as_json
 @options.verbose
 @click.option(
-    "--workspace", "-w", "option", metavar="DIR", help="The memory's place; else the one in use, or ~/lineage."
+    "--workspace",
+    "-w",
+    "option",
+    metavar="DIR",
+    callback=options.require_name,
+    help="The memory's place; else the one in use, or ~/lineage.",
 )
 @click.pass_context
 def command(
@@ -46,7 +51,8 @@ def command(
     """Set up a memory on this machine: its folder, the harnesses that fill it, and their earlier sessions.
 
     It shows what it found and asks before it changes anything; --yes accepts every proposal. Run it again to add what
-    is missing. Name HARNESSes to set up only these.
+    is missing. Name HARNESSes to set up only these. --undo undoes the set-up of the memory that is set up; it changes
+    nothing if -w or LINEAGE_WORKSPACE names another one.
 
     \b
     Example:
@@ -56,7 +62,7 @@ def command(
     option = option or (ctx.find_root().obj or {}).get("workspace")
     find_home()
     if undo:
-        return _undo(yes=yes, with_memory=with_memory, as_json=as_json)
+        return _undo(option, yes=yes, with_memory=with_memory, as_json=as_json)
     if with_memory:
         raise InvalidInput("--with-memory goes with --undo", hint="run `lineage setup --undo --with-memory`")
     asks = not (yes or as_json)
@@ -198,8 +204,8 @@ def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> N
         print_text("  lineage setup --undo      undo the set-up; the memory stays", folds=False)
 
 
-def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
-    journal = find_setup()
+def _undo(option: str | None, *, yes: bool, with_memory: bool, as_json: bool) -> int:
+    journal = find_setup(option)
     if journal and not yes:
         asks = sys.stdin.isatty() and is_terminal() and not as_json  # a script goes on as ever
         if asks:
@@ -211,7 +217,7 @@ def _undo(*, yes: bool, with_memory: bool, as_json: bool) -> int:
             options.confirm(question, yes=False, what="removing a memory")
         elif asks:
             options.confirm("Undo it?", yes=False, what="an undo")
-    result = undo_setup(with_memory=with_memory)
+    result = undo_setup(option, with_memory=with_memory)
     if as_json:
         print_json(asdict(result))
     else:

@@ -464,6 +464,36 @@ def test_what_the_undo_says_of_the_memory_is_true(machine: Home) -> None:
     assert "stays" not in machine.expect("setup", "--undo")
 
 
+def test_the_undo_of_another_memory_changes_nothing_and_names_the_one_that_is_set_up(machine: Home) -> None:
+    """Fails without `_require_named`."""
+    machine.write("vault/.obsidian/app.json", "{}")
+    machine.write("vault/note.md", "mine\n")
+    machine.expect("-w", "old", "setup", "--yes", "--no-import")
+    machine.expect("-w", "vault", "setup", "codex", "--yes", "--no-import")
+    vault, before = machine.path / "vault", machine.files()
+    line = f"`lineage -w {vault / 'lineage'} setup --undo` undoes"
+    for words, variables, said in (
+        (("-w", "w2", "setup", "--undo", "--yes"), {}, f"{line} that set-up"),
+        (("-w", "w2", "setup", "--undo"), {}, f"{machine.path / 'w2'} is not the memory that is set up"),
+        (
+            ("setup", "--undo", "--with-memory", "--yes", "-w", "w2"),
+            {},
+            f": {vault / 'lineage'} is; nothing was changed",
+        ),
+        (("setup", "--undo", "--json"), {"LINEAGE_WORKSPACE": "~/w2"}, "w2, which LINEAGE_WORKSPACE names, is not"),
+        (("-w", "old", "setup", "--undo", "--yes"), {}, f"{line} both set-ups"),
+        (("setup", "--undo", "--yes", "-w", ""), {}, "it is empty"),
+    ):
+        done = machine.run(*words, **variables)
+        assert (done.returncode, said in done.stderr, done.stdout) == (2, True, ""), done.stderr
+        assert machine.files() == before
+    (machine.path / "link").symlink_to(vault)
+    assert "the memory stays" in machine.expect("-w", "link/../link", "setup", "--undo")
+    assert "nothing to undo" in machine.expect("-w", "w2", "setup", "--undo")
+    machine.expect("-w", "vault", "setup", "--yes", "--no-import")
+    assert "the memory stays" in machine.run("-w", "vault/lineage", "setup", "--undo", LINEAGE_WORKSPACE="w2").stdout
+
+
 def test_at_a_terminal_the_undo_says_what_it_does_and_asks(machine: Home) -> None:
     before = machine.files()
     machine.expect("setup", "--yes", "--no-import")

@@ -45,7 +45,7 @@ def observe_machine(option: str | None, harnesses: Collection[str] = ()) -> Setu
         resolve_workspace_root(option) if option else _propose_root(home, environment, settings.workspace, statuses)
     )
     root = find_root(folder)
-    variable = next((name for name in _VARIABLES if environment.get(name)), "")
+    variable = find_variable(environment)
     return SetupState(
         folder=folder,
         root=root,
@@ -55,6 +55,11 @@ def observe_machine(option: str | None, harnesses: Collection[str] = ()) -> Setu
         harnesses=tuple(HarnessState(one.harness, one.workspace or "", one.state == INSTALLED) for one in statuses),
         history=tuple(_read_histories(detect_machine(), clock.now())),
     )
+
+
+def find_variable(environment: Mapping[str, str]) -> str:
+    """Return the variable of the environment that names a workspace, "" without one."""
+    return next((name for name in _VARIABLES if environment.get(name)), "")
 
 
 def find_home() -> Path:
@@ -131,7 +136,7 @@ def require_writable(root: Path) -> None:
 
 def _propose_root(home: Path, environment: Mapping[str, str], default: str, statuses: Collection[HookStatus]) -> Path:
     """Return the memory in use, else a free place below the home: hooks that capture into one place stay with it."""
-    named = next((environment[name] for name in _VARIABLES if environment.get(name)), default)
+    named = environment.get(find_variable(environment)) or default
     named = named or next((one.workspace for one in statuses if one.workspace), "")
     if named:
         return resolve_workspace_root(named)

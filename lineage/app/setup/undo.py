@@ -1,5 +1,7 @@
 """Undo set-ups: take the hooks out, put the configuration back, and leave the memory unless it is asked for."""
 
+import os
+import shlex
 import shutil
 import time
 from contextlib import suppress
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from lineage.app import hooks
 from lineage.app.hooks import detect_machine
-from lineage.app.locations import STATE_FOLDER, is_bucket, open_private_store, resolve_workspace_root
+from lineage.app.locations import STATE_FOLDER, format_location, is_bucket, open_private_store, resolve_workspace_root
 from lineage.app.setup.journal import (
     FileBefore,
     SetupJournal,
@@ -17,11 +19,12 @@ from lineage.app.setup.journal import (
     remove_lock,
     write_journal,
 )
+from lineage.app.setup.observe import find_root, find_variable
 from lineage.config.checks import parse_toml
 from lineage.config.edit_toml import revert_edit, set_value
 from lineage.core.base.hook_protocol import WORKER_LOCK
 from lineage.core.base.naming import DEFAULT_AGENT
-from lineage.errors import LineageError, describe_os_error
+from lineage.errors import InvalidInput, LineageError, describe_os_error
 from lineage.installing import config_files
 from lineage.installing.config_files import compute_digest
 from lineage.store import BusyError
@@ -43,16 +46,24 @@ class UndoResult:
     left: list[str] = field(default_factory=list)
 
 
-def find_setup() -> SetupJournal | None:
-    """Return what set-ups changed on this machine, None for nothing. Raise InvalidInput if the journal is damaged."""
-    return read_journal(detect_machine())
+def find_setup(option: str | None) -> SetupJournal | None:
+    """Return what set-ups changed on this machine, None for nothing.
+
+    Raise InvalidInput if the journal is damaged, or if `option`, else a variable of the environment, names another
+    workspace than the one that is set up.
+    """
+    journal = read_journal(detect_machine())
+    if journal:
+        _require_named(journal, option)
+    return journal
 
 
-def undo_setup(*, with_memory: bool = False) -> UndoResult:
+def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
     """Leave every byte of other programs' settings as it was before the first set-up.
 
     A file that others changed meanwhile loses exactly what lineage added. Cut off, the next run goes on. `with_memory`
-    also removes a memory that a set-up made. Raise WorkspaceError if another set-up runs or a file can't be written.
+    also removes a memory that a set-up made. Raise InvalidInput as `find_setup` does, WorkspaceError if another set-up
+    runs or a file can't be written.
     """
     machine, result = detect_machine(), UndoResult()
     if read_journal(machine) is None:
@@ -61,6 +72,7 @@ def undo_setup(*, with_memory: bool = False) -> UndoResult:
         journal = read_journal(machine)
         if journal is None:  # another process undid it in between
             return result
+        _require_named(journal, option)
         result.workspace = journal.workspace
         untouched = {name for name, file in journal.files.items() if _is_as_written(file, Path(name))}
         for name, argv in journal.harnesses.items():
@@ -95,6 +107,27 @@ def can_remove_memory(journal: SetupJournal) -> bool:
     """Return whether a set-up made the memory, and it is there: an undo may remove it."""
     root = resolve_workspace_root(journal.workspace)
     return journal.is_new and not is_bucket(root) and root.exists()
+
+
+def _require_named(journal: SetupJournal, option: str | None) -> None:
+    """Raise InvalidInput if another workspace is named than the one that is set up."""
+    variable = find_variable(os.environ)
+    name = option or os.environ.get(variable)
+    if not name:
+        return
+    folder = resolve_workspace_root(name)
+    places = {os.path.realpath(place) for place in (folder, find_root(folder))}  # a vault is named for the memory in it
+    current, *others = (
+        os.path.realpath(resolve_workspace_root(memory)) in places for memory in _list_memories(journal)
+    )
+    if not current:
+        source = "" if option else f", which {variable} names,"
+        line = f"`lineage -w {shlex.quote(journal.workspace)} setup --undo`"
+        raise InvalidInput(
+            f"{format_location(folder)}{source} is not the memory that is set up: {journal.workspace} is;"
+            " nothing was changed",
+            hint=f"{line} undoes {'both set-ups' if any(others) else 'that set-up'}",
+        )
 
 
 class _Failure(str):
