@@ -231,6 +231,9 @@ def test_what_an_agent_says_that_it_is_is_kept(text: str) -> None:
         "Let's merge our importer into the parser module",
         "We need to review our importer and the parser module before the release",
         "Let's proceed to phase 2 and handle creating importer events when the parser is on.",
+        "Let's get that importer update done in a parser branch, and create a request for it.",
+        "I think you need to get back to main, pull in the parser and then create an importer branch for the docs.",
+        "Can we please log a note on the importer in the parser module, which must be updated?",
     ],
 )
 def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None:
@@ -286,6 +289,9 @@ def test_a_flaw_that_a_review_found_is_no_rule() -> None:
         "It seems that the counter of the parser is not decremented at its end, so it only increments.",
         "Je veux savoir si le commentaire sur le lecteur est juste.",
         "The pipeline fails: https://example.org/demo/actions/runs/29339084745",
+        "Another agent worked on the parser and the importer, update your context and continue",
+        "Now when I press Enter in the parser module, the importer is displayed instead of the name",
+        "I feel that the importer is exactly the type of task for the new techniques of the parser.",
         "/compact only keep what we should never forget about the parser module",
     ],
 )
