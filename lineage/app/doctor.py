@@ -4,7 +4,6 @@ A finding keeps sessions from becoming memory; a note is anything else to know. 
 """
 
 import shlex
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -114,7 +113,7 @@ def examine(root: Path) -> DoctorReport:
     except EngineMissing as error:  # first: without the engine nothing is captured
         findings.insert(0, DoctorFinding("redaction", error.message, error.hint))
     unread = list_unread_stores(machine.home, machine.environment)
-    is_on_path, unshown = shutil.which("lineage") is not None, state.get("unshown", "")
+    is_on_path, unshown = hooks.is_on_path(), state.get("unshown", "")
     found_in = {finding.where for finding in findings}
     notes = [*_list_notes([one for one in statuses if one.harness not in found_in]), *_list_recall_notes(root, state)]
     if any(len(old[name]) < len(state[name]) for name in ("signals", "unfinished")):

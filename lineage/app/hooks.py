@@ -1,6 +1,7 @@
 """Composition of `lineage hooks`: entries in the settings of this machine's harnesses."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -63,6 +64,22 @@ def find_program() -> tuple[str, ...]:
         return (str(started.absolute()),)
     program = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
     return (str(Path(program).absolute()),) if program else (sys.executable, "-m", "lineage")
+
+
+def is_on_path() -> bool:
+    """Return whether a shell and plug-ins find `lineage`."""
+    return shutil.which("lineage") is not None
+
+
+def describe_off_path() -> str:
+    """Return in a line what to type where PATH doesn't have `lineage`, and how to put it there."""
+    program = find_program()
+    line = f"`lineage` is not on PATH: type {shlex.join(program)}"
+    if len(program) > 1:  # `python -m lineage`: no folder holds a command
+        return line
+    # last on PATH: the folder of an environment holds a Python, too
+    export = f'export PATH="$PATH":{shlex.quote(str(Path(program[0]).parent))}'
+    return f"{line}, or put it there, for plug-ins, too (your shell's profile keeps it) → {export}"
 
 
 def install(

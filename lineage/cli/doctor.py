@@ -47,8 +47,7 @@ def print_findings(report: DoctorReport) -> None:
 def print_notes(report: DoctorReport) -> None:
     """Print what is worth knowing and keeps no session from memory, each with the command that helps."""
     if not report.on_path:
-        what = "`lineage` is not on PATH: installed hooks name it with its whole path, plug-ins do not find it"
-        print_text(f'{what} → export PATH="{Path(hooks.find_program()[0]).parent}:$PATH"')
+        print_text(hooks.describe_off_path())
     for waiting in report.waiting:
         print_text(f"waiting: {waiting.describe(format_when)} → lineage admin sweep --idle 0")
     for note in report.notes:

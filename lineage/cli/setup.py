@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lineage.app import hooks
 from lineage.app.doctor import SOON_DAYS
 from lineage.app.locations import format_location, resolve_workspace_root
 from lineage.app.setup.apply import SetupResult, apply_setup
@@ -184,6 +185,8 @@ def _print_result(plan: SetupPlan, result: SetupResult, *, is_connected: bool) -
 
 def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> None:
     print_text("Next:")
+    if not hooks.is_on_path():
+        print_text(f"  {hooks.describe_off_path()}", folds=False)
     if not is_connected:
         connect = "lineage setup" if own else "lineage hooks install"
         print_text(

@@ -289,7 +289,7 @@ def test_status_names_the_hooks_and_a_program_that_is_not_on_path_has_its_line(
     assert lineage("status", "--json").json["hooks"] == {"codex": "installed, untrusted", "gemini": "not installed"}
     monkeypatch.setenv("PATH", "/nowhere")
     assert "` is not on PATH: " in lineage("doctor").out
-    assert ':$PATH"' in lineage("doctor").out
+    assert f'→ export PATH="$PATH":{Path(sys.executable).parent}\n' in lineage("doctor").out
 
 
 def test_a_harness_of_a_version_that_cannot_be_read_is_a_finding(lineage: LineageCommand, home: Path) -> None:

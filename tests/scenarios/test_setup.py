@@ -517,6 +517,20 @@ def test_at_a_terminal_the_undo_says_what_it_does_and_asks(machine: Home) -> Non
     assert {name: data for name, data in machine.files().items() if name.split("/")[0] != "lineage"} == before
 
 
+def test_off_the_path_the_end_says_what_to_type(machine: Home) -> None:
+    """Fails without `describe_off_path` in `_print_next_steps`."""
+    bare = {**machine.environment, "PATH": "/usr/bin:/bin"}
+    out = machine.run("setup", "--yes", PATH=bare["PATH"]).stdout
+    (line,) = (line for line in out.partition("Next:")[2].splitlines() if "` is not on PATH: " in line)
+    typed, export = line.partition(": type ")[2].split(", or put it there")[0], line.partition("→ ")[2]
+    for script in (f"{typed} --version", f"{export}; lineage --version"):
+        done = subprocess.run(["bash", "-c", script], env=bare, capture_output=True, text=True, check=False)
+        assert (done.returncode, "lineage" in done.stdout) == (0, True), script + done.stderr
+    assert line.strip() in machine.run("status", PATH=bare["PATH"]).stdout
+    found = os.pathsep.join([str(Path(sys.executable).parent), bare["PATH"]])
+    assert "is not on PATH" not in machine.run("setup", "--yes", PATH=found).stdout
+
+
 def test_no_temporary_folder_is_proposed(machine: Home) -> None:
     """Fails without `is_test_session` in `_measure_context`."""
     newer, text = f"{SAMPLE_ID[:-4]}ffff", SAMPLE.read_text(encoding="utf-8")
