@@ -454,14 +454,69 @@ def test_back_to_the_first_of_two_memories_it_is_still_its_own(machine: Home) ->
 
 
 def test_what_the_undo_says_of_the_memory_is_true(machine: Home) -> None:
+    machine.expect("init", str(machine.memory))
+    for _ in range(2):
+        machine.expect("setup", "--yes")
+        machine.expect("setup", "--undo")
+        machine.expect("setup", "--yes")
+        out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+        assert f"left: {machine.memory}: it was there before this set-up" in out and "delete the folder" in out
     machine.expect("setup", "--yes")
-    machine.expect("setup", "--undo")
-    machine.expect("setup", "--yes")
-    out = machine.expect("setup", "--undo", "--with-memory", "--yes")
-    assert f"left: {machine.memory}: it was there before this set-up" in out and "delete the folder" in out
-    machine.expect("setup", "--yes")
+    code, shown = machine.talk("setup", "--undo", "--with-memory", dialog=[("Undo it?", "n")])
+    shown = " ".join(shown.split())
+    assert code == 130 and f"keep the memory {machine.memory}: it was there before this set-up Undo it?" in shown, shown
     subprocess.run(["rm", "-r", str(machine.memory)], check=True)
     assert "stays" not in machine.expect("setup", "--undo")
+
+
+@pytest.mark.parametrize("place", ["lineage", "new/folder", "vault"])
+def test_a_memory_that_an_undo_kept_is_still_a_set_up_s_own(machine: Home, place: str) -> None:
+    """Fails without `record_made`, or `read_made` in `_make_memory`."""
+    machine.write("vault/.obsidian/app.json", "{}")
+    machine.write("vault/note.md", "mine\n")
+    before = machine.files()
+    for _ in range(3):
+        machine.expect("-w", place, "setup", "--yes", "--no-import")
+        machine.expect("setup", "--undo", "--yes")
+    machine.expect("-w", place, "setup", "--yes", "--no-import")
+    assert list(machine.path.rglob(".lineage/setup.json")) == []
+    assert "left" not in machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+def test_two_memories_that_an_undo_kept_are_still_set_ups_own(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes", "--no-import")
+    machine.expect("-w", "other", "setup", "--yes", "--no-import")
+    assert f"removed {machine.path / 'other'}" in machine.expect("setup", "--undo", "--with-memory", "--yes")
+    machine.expect("setup", "--yes", "--no-import")
+    machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "mv lineage moved && cp -r moved lineage",  # a copy, or what a sync brought from another machine
+        "mv lineage moved && mkdir lineage && cp -r moved/.lineage lineage",
+        "rm -r lineage/*",
+        "echo '[' > lineage/.lineage/setup.json",
+        "rm -r lineage/.lineage",
+    ],
+    ids=["copied", "state-copied", "emptied", "damaged", "forgotten"],
+)
+def test_no_folder_is_removed_that_held_something_else_before(machine: Home, script: str) -> None:
+    """Fails where `read_made` doesn't compare, or half a memory is taken for one that a set-up made."""
+    machine.expect("setup", "--yes", "--no-import")
+    machine.expect("setup", "--undo")
+    subprocess.run(["bash", "-ec", script], cwd=machine.path, check=True)
+    machine.write("lineage/mine.md", "mine\n")
+    for _ in range(2):
+        machine.expect("-w", "lineage", "setup", "--yes", "--no-import")
+        out = machine.expect("setup", "--undo", "--with-memory", "--yes")
+        assert f"left: {machine.memory}: it was there before this set-up" in out
+        assert (machine.memory / "mine.md").read_text(encoding="utf-8") == "mine\n"
+        assert not (machine.memory / ".lineage" / "setup.json").exists()
 
 
 def test_the_undo_of_another_memory_changes_nothing_and_names_the_one_that_is_set_up(machine: Home) -> None:

@@ -8,7 +8,14 @@ from lineage.app import history_import, hooks
 from lineage.app.hooks import HookOutcome, detect_machine
 from lineage.app.init_workspace import CSS_SNIPPET, init_workspace
 from lineage.app.locations import format_location, is_bucket, machine_config_path
-from lineage.app.setup.journal import SetupJournal, lock_setup, read_journal, write_journal
+from lineage.app.setup.journal import (
+    SetupJournal,
+    forget_made,
+    lock_setup,
+    read_journal,
+    read_made,
+    write_journal,
+)
 from lineage.app.setup.observe import require_writable
 from lineage.app.setup.plan import SetupPlan
 from lineage.app.workspace import run_in_workspace
@@ -69,12 +76,16 @@ def _make_memory(
         sheet = plan.folder / CSS_SNIPPET
         places += [sheet.parent, sheet]
     is_made = plan.is_new and not is_bucket(plan.root)
-    made = [str(place) for place in places if is_made and not place.exists()]
+    made = tuple(str(place) for place in places if not place.exists()) if is_made else None
+    if not plan.makes_memory:  # a whole memory, and maybe one that a set-up before the last undo made
+        made = read_made(plan.root)
     location = format_location(plan.root)
     is_recorded = plan.is_default or journal.workspace == location  # a trial leaves another set-up's journal as it is
-    if is_recorded and is_made:
-        journal = journal.with_made(location, tuple(made))
+    if is_recorded and made is not None:
+        journal = journal.with_made(location, made)
         write_journal(machine, journal)
+    if is_recorded or plan.makes_memory:  # of half a memory nobody knows what else has come into its folder
+        forget_made(plan.root)
     if plan.makes_memory:
         init_workspace(plan.folder)
         report(f"created the memory {location}")

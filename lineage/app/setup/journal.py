@@ -1,17 +1,19 @@
 """The journal of a set-up: what every changed file held before, written down before it is changed.
 
-It holds settings of other programs, so it is for its user alone: `$XDG_STATE_HOME/lineage/setup.json`.
+It holds settings of other programs, so it is for its user alone: `$XDG_STATE_HOME/lineage/setup.json`. An undo removes
+it; what set-ups made of a memory that stays is then kept in that memory, `.lineage/setup.json`.
 """
 
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lineage.errors import InvalidInput, WorkspaceError, describe_os_error
+from lineage.app.locations import STATE_FOLDER
+from lineage.errors import InvalidInput, LineageError, WorkspaceError, describe_os_error
 from lineage.installing import HostMachine, config_files
 from lineage.installing.config_files import compute_digest
 from lineage.store.platform import lock_file
@@ -120,6 +122,40 @@ def write_journal(machine: HostMachine, journal: SetupJournal | None) -> None:
     if before != after:
         digest = None if before is None else compute_digest(before)  # lineage's own: no backup
         config_files.replace(path, before, after, last_digest=digest)
+
+
+def record_made(root: Path, made: tuple[str, ...]) -> None:
+    """Keep in a memory that a set-up made it, and what for it: the next set-up knows. One of no place keeps nothing."""
+    path = root / STATE_FOLDER / _NAME
+    with suppress(LineageError, OSError):  # without it a later undo keeps the memory
+        before = config_files.read(path)
+        after = json.dumps({"made": made, **_identify(root)}, indent=1, sort_keys=True).encode() + b"\n"
+        config_files.replace(path, before, after, last_digest=None if before is None else compute_digest(before))
+
+
+def read_made(root: Path) -> tuple[str, ...] | None:
+    """Return what a set-up before the last undo made for a memory, None if none made it, or if that isn't known.
+
+    A copy at another place, or another folder at this one, wasn't made by it.
+    """
+    try:
+        values: dict[str, Any] = json.loads(config_files.read(root / STATE_FOLDER / _NAME) or b"{}")
+        made = tuple(map(str, values.pop("made", ())))
+        return made if values == _identify(root) else None
+    except (ValueError, TypeError, AttributeError, RecursionError, LineageError, OSError):
+        return None
+
+
+def forget_made(root: Path) -> None:
+    """Remove what `record_made` kept. Raise WorkspaceError if that can't be."""
+    path = root / STATE_FOLDER / _NAME
+    if (before := config_files.read(path)) is not None:
+        config_files.replace(path, before, None, last_digest=compute_digest(before))
+
+
+def _identify(root: Path) -> dict[str, Any]:
+    """Return what a copy of a folder does not have: its path, and the numbers that the file system gave it."""
+    return {"path": str(root), "inodes": [folder.stat().st_ino for folder in (root, root / STATE_FOLDER)]}
 
 
 @contextmanager

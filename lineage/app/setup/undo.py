@@ -16,6 +16,7 @@ from lineage.app.setup.journal import (
     SetupJournal,
     lock_setup,
     read_journal,
+    record_made,
     remove_lock,
     write_journal,
 )
@@ -82,6 +83,7 @@ def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
         if with_memory:
             _remove_memory(journal, result)
         if not any(isinstance(one, _Failure) for one in result.left):
+            _record_memories(journal)
             write_journal(machine, None)
             remove_lock(machine)
             config_files.remove_folders(journal.folders)
@@ -99,7 +101,8 @@ def describe_undo(journal: SetupJournal, *, with_memory: bool = False) -> list[s
         lines.append(f"{verb if _is_as_written(file, Path(name)) else 'take what is of lineage out of'} {name}")
     if resolve_workspace_root(journal.workspace).exists():
         verb = "remove" if with_memory and can_remove_memory(journal) else "keep"
-        lines.append(f"{verb} the memory {journal.workspace}")
+        reason = f": {_explain_kept(journal)}" if with_memory and verb == "keep" else ""
+        lines.append(f"{verb} the memory {journal.workspace}{reason}")
     return lines
 
 
@@ -198,8 +201,7 @@ def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
             result.left.append(f"{other}: another set-up made it; delete the folder to be rid of it")
     root = resolve_workspace_root(journal.workspace)
     if is_bucket(root) or not journal.is_new:
-        why = "what a bucket holds stays" if is_bucket(root) else "it was there before this set-up"
-        result.left.append(f"{journal.workspace}: {why}")
+        result.left.append(f"{journal.workspace}: {_explain_kept(journal)}")
         return
     is_there = root.exists()
     if not _wait_for_worker(root):
@@ -218,6 +220,21 @@ def _remove_memory(journal: SetupJournal, result: UndoResult) -> None:
         return
     if is_there:
         result.removed.append(journal.workspace)
+
+
+def _explain_kept(journal: SetupJournal) -> str:
+    """Return why an undo doesn't remove the memory."""
+    is_in_bucket = is_bucket(resolve_workspace_root(journal.workspace))
+    return "what a bucket holds stays" if is_in_bucket else "it was there before this set-up"
+
+
+def _record_memories(journal: SetupJournal) -> None:
+    """Keep in each memory that stays that a set-up made it: the journal, which knows, goes."""
+    made = {journal.workspace: journal.made if journal.is_new else None, **journal.others}
+    for location, places in made.items():
+        root = resolve_workspace_root(location)
+        if places is not None and not is_bucket(root):
+            record_made(root, places)
 
 
 def _list_memories(journal: SetupJournal) -> tuple[str, ...]:
