@@ -5,7 +5,7 @@ import click
 from lineage.cli.lazy import LazyGroup
 
 _MODULES = {
-    "list": "book.entries:list_command", "show": "book.entries:show", "why": "book.entries:why", "add": "remember:add",
+    "list": "book.listing:list_command", "show": "book.entries:show", "why": "book.entries:why", "add": "remember:add",
     "edit": "book.edit:edit", "done": "book.entries:done", "pin": "book.entries:pin", "move": "book.entries:demote",
     "forget": "book.forget:forget", "restore": "book.forget:restore", "review": "book.review:command",
     "relearn": "book.entries:relearn", "migrate": "book.entries:migrate",

@@ -1,8 +1,9 @@
 """`lineage remember` and `lineage memory add`."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,17 @@ from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.workspace.book_folders import locate_scopes
-from lineage.workspace.typed_names import describe_unsaved, find_named, find_scope
+from lineage.workspace.typed_names import NamedProject, describe_unsaved, find_named, find_scope
 from lineage.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A memo with what its names mean, a note about that, and the project that no session is of, None for others."""
+
+    memo: Memo
+    note: str
+    unknown: NamedProject | None = None
 
 
 @options.command("remember", writes=True)
@@ -96,37 +106,55 @@ def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     """Remember, print the result and return the exit code: 1 for a text that was not taken."""
     with suppress(OSError):  # the folder may be gone
         memo = replace(memo, folder=str(Path.cwd()))
-    result, note, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
-    warn(note)
+    result, named, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
+    warn(named.note)
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:
         print_json(result)
     elif is_taken:
         _print_result(result, place)
+        if result.status == "remembered" and named.unknown:
+            _print_way_back(str(result.id), named.unknown)
     else:
         print_error(f"not remembered: {result.reason or result.status}", result.hint or "")
     return 0 if is_taken else 1
 
 
-def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[RememberResult, str, str]:
-    """Remember. Return the result, what else its project may mean, and which folder that is."""
-    memo, note = _resolve_names(ws, memo)
-    result = remember(ws, memo, detect_caller())
-    place = _describe_place(ws, result.scope, memo.project or "") if is_shown and not note else ""
-    return result, note, place
+def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[RememberResult, _Named, str]:
+    """Remember. Return the result, what its names mean, and which folder its project is."""
+    named = _resolve_names(ws, memo)
+    result = remember(ws, named.memo, detect_caller())
+    is_shown = is_shown and not named.note
+    return result, named, _describe_place(ws, result.scope, named.memo.project or "") if is_shown else ""
 
 
-def _resolve_names(ws: Workspace, memo: Memo) -> tuple[Memo, str]:
+def _resolve_names(ws: Workspace, memo: Memo) -> _Named:
     """Return the memo with the scope and the project that are meant, and what else the names may mean."""
-    named, note = memo.project, ""
+    place, note, unknown = memo.project, "", None
     if memo.project:
         project = find_named(ws, memo.project)
-        named, note = project.project, project.describe_others() or describe_unsaved(project)
+        place, note = project.project, project.describe_others() or describe_unsaved(project)
+        unknown = _keep_unknown(project)
     if memo.scope is None:
-        return replace(memo, project=named), note
+        return _Named(replace(memo, project=place), note, unknown)
     scope = find_scope(ws, memo.scope)
-    place = scope.project.project if scope.project else None
-    return replace(memo, scope=scope.scope, project=named or place), scope.note
+    own = scope.project.project if scope.project else None
+    unknown = _keep_unknown(scope.project) if scope.project else None
+    return _Named(replace(memo, scope=scope.scope, project=place or own), scope.note, unknown)
+
+
+def _keep_unknown(project: NamedProject) -> NamedProject | None:
+    """Return a project that no session is of, None for any other."""
+    return project if describe_unsaved(project) else None
+
+
+def _print_way_back(entry_id: str, project: NamedProject) -> None:
+    """Print how what went to a project of no session comes to the likely one, or is taken back."""
+    print_text("  to move it there, or to take it back:" if project.likely else "  to take it back:")
+    if project.likely:
+        scope = project.likely if is_absolute(project.likely) else f"project/{project.likely}"
+        print_text(f"    {shlex.join(['lineage', 'memory', 'move', entry_id, scope])}", folds=False)
+    print_text(f"    lineage memory forget {entry_id}", folds=False)
 
 
 def _describe_place(ws: Workspace, scope: str, project: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from lineage.app.changed_files import ChangedFiles
 from lineage.app.clock import to_local
-from lineage.cli.book.print_entry import SHORT_ENTRY_ID
+from lineage.cli.book.print_entry import SHORT_ENTRY_ID, describe_state
 from lineage.cli.listed_sessions import ListedSessions, describe_rest
 from lineage.cli.output import strip_controls
 from lineage.cli.screen import (
@@ -28,7 +28,8 @@ from lineage.cli.screen import (
 from lineage.core.base.naming import SUMMARY
 from lineage.core.books.sightings import count_sightings
 from lineage.index import Hit, SessionRow
-from lineage.pipeline.memory.books import BookContents, BookOverview, EntryLocation
+from lineage.pipeline.memory.book_overviews import BookOverview
+from lineage.pipeline.memory.books import BookContents, EntryLocation
 from lineage.workspace.lookup import SessionText
 
 _HARNESS_WIDTH = 100
@@ -218,23 +219,23 @@ def _build_entry_head(place: EntryLocation) -> Text:
     entry = place.entry
     when = format_moment(entry.at) if entry.at else "by hand"
     count = count_sightings(entry)["seen"]
-    parts = [clean(entry.id[:SHORT_ENTRY_ID], "yellow"), when, entry.trust, place.state]
+    parts = [clean(entry.id[:SHORT_ENTRY_ID], "yellow"), when, entry.trust, describe_state(place)]
     about = ", ".join(subject.partition(":")[2] for subject in entry.about)
     parts += [" ".join(f"#{tag}" for tag in entry.tags), f"about {about}" * bool(about), f"seen {count}" * (count > 1)]
     return join_line(parts)
 
 
-def print_books(books: Sequence[BookOverview], projects: Mapping[str, str], rest: str) -> None:
+def print_books(books: Sequence[BookOverview], places: Mapping[str, str], rest: str) -> None:
     """Print the books by scope, and a line about those that wait or have problems.
 
-    `projects` are the folder or the repository of projects' scopes.
+    `places` are the folder or the repository of projects' scopes, and the sessions of sessions' scopes.
     """
 
     def draw(console: Console) -> None:
         for scope, group in groupby(books, key=lambda book: book.ref.scope):
-            console.print(join_line([clean(scope, "bold"), projects.get(scope, "")]))
+            console.print(join_line([clean(scope, "bold"), places.get(scope, "")]))
             for book in group:
-                counts = join_line([f"{book.entries - book.stale} in use", _count_more(book)], ", ")
+                counts = join_line([f"{book.in_use} in use", _count_more(book)], ", ")
                 console.print(Text(f"  {book.ref.kind:12} ").append_text(counts))
         for problem in (problem for book in books for problem in book.problems):
             console.print(clean(f"problem: {problem}", "red"))
@@ -245,5 +246,6 @@ def print_books(books: Sequence[BookOverview], projects: Mapping[str, str], rest
 
 
 def _count_more(book: BookOverview) -> str:
-    counts = {"stale": book.stale, "waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgotten}
+    states = {"superseded": book.superseded, "done": book.done, "stale": book.stale}
+    counts = states | {"waiting": len(book.waiting), "archived": book.archived, "forgotten": book.forgettings}
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

@@ -24,7 +24,7 @@ from lineage.core.base.plural import pluralize
 from lineage.errors import FindingsReported, IndexUnavailable, InvalidInput, LineageError
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.ingest.uncaptured import list_open_sessions
-from lineage.pipeline.memory.books import list_books
+from lineage.pipeline.memory.book_overviews import list_books
 from lineage.pipeline.search.embeddings import describe_coverage
 from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status

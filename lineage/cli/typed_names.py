@@ -8,7 +8,10 @@ from typing import Any, cast
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import print_warning
+from lineage.core.base.book_paths import session_scope
+from lineage.core.base.naming import TOKEN
 from lineage.errors import IndexUnavailable, InvalidInput
+from lineage.workspace.lookup import resolve_session
 from lineage.workspace.typed_names import (
     NamedScope,
     describe_filter,
@@ -43,8 +46,12 @@ def project_filter(text: str) -> Callable[[options.Function], options.Function]:
 def resolve_scope(root: Path, text: str) -> str:
     """Return the scope that a person typed, to read its books; say on stderr what else it may mean.
 
-    Raises InvalidInput as `find_scope` does.
+    A session's may name it by the id that lists print. Raises InvalidInput as `find_scope` does, and NotFoundError for
+    a session that isn't there.
     """
+    sort, _, name = text.partition("/")
+    if sort == "session" and name and not TOKEN.fullmatch(name):
+        return _resolve(root, text, lambda ws, _: NamedScope(session_scope(resolve_session(ws, name).session_token)))
     return _resolve(root, text, find_scope) if is_named_project(text) else text
 
 

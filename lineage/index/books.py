@@ -254,7 +254,7 @@ def _resolve_states(files: Sequence[ParsedBookFile]) -> list[ParsedBookFile]:
     forgotten = frozenset(identifier for file in files for identifier in file.forgotten)
     superseded = find_superseded(
         # as much of an entry as this question needs
-        Entry(id=row.id, at=row.at, source=row.source, text="", tool=row.tool, supersedes=row.supersedes)
+        Entry(row.id, row.at, row.source, "", row.tool, supersedes=row.supersedes, pinned=row.pinned)
         for file in reversed(files)
         for row in file.rows
         if row.shelf != PENDING

@@ -58,7 +58,7 @@ OneEntry = TypedDict("OneEntry", {"entry": ReadEntry})
 Entries = TypedDict("Entries", {"entries": list[ReadEntry]})
 Book = TypedDict("Book", {
     "scope": str, "kind": str, "path": str, "entries": int, "waiting": int, "archived": int, "forgotten": int,
-    "problems": list[str],
+    "problems": list[str], "in_use": int, "stale": int, "superseded": int, "done": int, "forgettings": int,
 })  # fmt: skip
 Books = TypedDict("Books", {"books": list[Book]})
 ReadBook = TypedDict("ReadBook", {

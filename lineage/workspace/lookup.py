@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lineage.core.base import hook_protocol, naming
+from lineage.core.base.book_paths import session_scope
 from lineage.core.base.plural import pluralize
 from lineage.core.base.short_ids import shorten_names
 from lineage.core.capture.ledger import find_parent
@@ -17,6 +18,7 @@ from lineage.documents import Documents, HookEvent
 from lineage.documents.artifacts import LoadedDocument, load_stored_document
 from lineage.errors import FormatError, NotFoundError
 from lineage.index import ArtifactRow, SessionRow, TurnTexts, build_row, build_row_from_hash
+from lineage.index.books import parse_owner_token
 from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read_or_none
 from lineage.workspace.workspace import Workspace, describe_stale, tolerate_outage
 
@@ -96,9 +98,13 @@ class SessionText:
 
 
 def resolve_session(ws: Workspace, reference: str) -> SessionRow:
-    """Return the session with this id, key, token or prefix. Raise NotFoundError for none and for several."""
-    rows = ws.index.list_sessions(None, reference=reference, limit=MAX_CANDIDATES) if reference else []
-    matches = match_reference(rows, reference)
+    """Return the session with this id, key, token or prefix, or the scope of its books, `session/` and any of these.
+
+    Raise NotFoundError for none and for several.
+    """
+    texts = filter(None, (reference, parse_owner_token(reference)))
+    found = (match_reference(ws.index.list_sessions(None, reference=one, limit=MAX_CANDIDATES), one) for one in texts)
+    matches = next(filter(None, found), [])
     if not matches:
         raise _build_unknown_error(ws, reference)
     if len(matches) > 1:
@@ -111,6 +117,7 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
 
 def _build_unknown_error(ws: Workspace, reference: str) -> NotFoundError:
     """Return the error about a session that isn't there: that it was removed, by its token or the whole of its id."""
+    reference = parse_owner_token(reference) or reference
     tokens = [reference] if naming.TOKEN.fullmatch(reference) else []
     tokens += [naming.derive_session_token(naming.DEFAULT_AGENT, reference)] if reference else []
     if any(map(ws.documents.tombstones.has, tokens)):
@@ -124,6 +131,16 @@ def _build_unknown_error(ws: Workspace, reference: str) -> NotFoundError:
 def shorten_ids(ws: Workspace, tokens: Iterable[str]) -> dict[str, str]:
     """Return by token what a person may call each session: every command that takes a session takes it."""
     return shorten_names(ws.index.list_session_names(), tokens)
+
+
+def name_session_scopes(ws: Workspace, scopes: Iterable[str], *, is_short: bool) -> dict[str, str]:
+    """Return which session each scope of a known session is: by its whole id, or the beginning that means it."""
+    tokens = list(filter(None, map(parse_owner_token, scopes)))
+    if not tokens:
+        return {}
+    known = {one.token: one.session_id for one in ws.index.list_session_names()}
+    names = shorten_ids(ws, [one for one in tokens if one in known]) if is_short else known
+    return {session_scope(token): f"session {names[token]}" for token in tokens if token in names}
 
 
 def match_reference(rows: list[SessionRow], reference: str) -> list[SessionRow]:

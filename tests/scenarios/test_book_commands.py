@@ -25,6 +25,7 @@ from lineage.pipeline.memory.remember import Memo, remember
 from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from tests.support.books import show_book, write_file
 from tests.support.commands import SAMPLE_ID, LineageCommand, run_process
+from tests.support.terminals import run_on_terminal
 from tests.support.workspace import open_test_workspace
 
 TABS = "Prefers tabs over spaces in Makefiles."
@@ -126,7 +127,8 @@ def test_the_list_counts_every_shelf(vault: LineageCommand, tabs: str, waiting: 
     books = {(one["scope"], one["kind"]): one for one in vault("book", "list", "--json").json["books"]}
     assert set(books) == {("global", "curated"), ("global", "note"), ("global", "preference")}
     keys = ["scope", "kind", "path", "entries", "waiting", "archived", "forgotten", "problems"]
-    assert list(books["global", "preference"]) == keys
+    states = ["in_use", "stale", "superseded", "done", "forgettings"]
+    assert list(books["global", "preference"]) == [*keys, *states]
     counts = [books["global", "preference"][key] for key in keys[3:7]]
     assert counts == [1, 0, 1, 1]
     assert "books/global/preference.archive-2025.md: line 3" in books["global", "preference"]["problems"][1]
@@ -135,6 +137,110 @@ def test_the_list_counts_every_shelf(vault: LineageCommand, tabs: str, waiting: 
     (only,) = vault("book", "list", "--pending", "--json").json["books"]
     assert [entry["id"] for entry in only["pending"]] == [waiting]
     vault("reindex")
+
+
+def test_what_is_superseded_or_done_is_counted_apart(vault: LineageCommand, tabs: str) -> None:
+    assert vault("book", "add", "global", "preference", "Prefers spaces.", "--supersedes", tabs).code == 0
+    task = vault("book", "add", "global", "task", "Write the notes", "--json").json["id"]
+    assert vault("memory", "done", task).code == 0
+    listed = run_on_terminal(vault.root, "memory", "list").lines
+    assert {"  preference   1 in use, 1 superseded", "  task         0 in use, 1 done"} <= set(listed)
+    plain = vault("memory", "list").out
+    assert "2 entries, 1 of them superseded\n" in plain and "1 entry, 1 of them done\n" in plain
+    books = {one["kind"]: one for one in vault("memory", "list", "--json").json["books"]}
+    assert [books["preference"][key] for key in ("entries", "in_use", "superseded")] == [2, 1, 1]
+
+
+def test_what_was_edited_or_moved_is_not_forgotten(vault: LineageCommand, tabs: str) -> None:
+    """One forgetting leaves several ids and counts once; earlier versions left no new id where an entry moved."""
+
+    def count() -> dict[str, int]:
+        return {one["scope"]: one["forgettings"] for one in vault("memory", "list", "--json").json["books"]}
+
+    moved = vault("memory", "move", tabs, "project/demo", "--json").json["entry"]["id"]
+    assert f"<!-- lineage:forgotten {tabs} with {moved} -->" in _read_text(vault)
+    assert (count()["global"], count()["project/demo"]) == (0, 0)
+    assert f"{tabs} was moved: it is {moved} now, preference of project/demo" in vault("memory", "pin", tabs).err
+    write_file(vault, PATH, _read_text(vault).replace(f" with {moved}", ""))
+    assert count()["global"] == 0
+    (_, alone) = vault("memory", "list", "--scope", "global", "--json").json["books"]
+    assert (alone["forgettings"], alone["forgotten"]) == (0, 1)
+    assert vault("memory", "edit", moved, "Prefers tabs in Makefiles.").code == 0
+    assert count()["global"] == 0, "its words before the edit tell"
+    write_file(vault, PATH, _read_text(vault).replace(tabs, f"{tabs} with {moved}"))
+    vault("reindex")
+    assert vault("memory", "forget", moved).code == 0
+    assert (vault.root / "books/project/demo/preference.md").read_text().count("lineage:forgotten") == 2
+    assert (count()["global"], count()["project/demo"]) == (0, 1)
+    assert "0 entries, 1 forgotten\n" in vault("memory", "list", "--scope", "project/demo").out
+    assert "  preference   0 in use, 1 forgotten" in run_on_terminal(vault.root, "memory", "list").lines
+    assert vault("memory", "restore", moved).code == 0
+    assert f"lineage:forgotten {tabs} " in _read_text(vault), "where it was it stays away"
+    assert vault("memory", "restore", tabs).code == 0
+    assert "lineage:forgotten" not in _read_text(vault)
+
+
+def test_a_session_s_book_names_its_session(vault: LineageCommand) -> None:
+    talk = ("--harness", "generic", "--transcript", "User: hi\nAgent: Hm.")
+    assert vault("session-end", *talk, "--session-id", SAMPLE_ID).code == 0
+    scope = vault("memory", "add", f"session/{SAMPLE_ID}", "lesson", "The mast leaks.", "--json").json["scope"]
+    short = run_on_terminal(vault.root, "list").text
+    (name,) = re.findall(rf"\b{SAMPLE_ID[:8]}\b", short)
+    assert f"{scope} · session {name}" in run_on_terminal(vault.root, "memory", "list").lines
+    assert f"1 entry  (session {SAMPLE_ID})\n" in vault("memory", "list").out
+    whole = vault("show", scope.removeprefix("session/"), "--json").json
+    for reference in (scope, f"session/{name}"):
+        assert vault("show", reference, "--json").json == whole
+    assert "The mast leaks." in vault("memory", "show", f"session/{name}").out
+    assert vault("memory", "list", "--scope", f"session/{name}", "--json").json["books"][0]["scope"] == scope
+    unknown = vault("memory", "show", "session/zzzz")
+    assert (unknown.code, "no session 'zzzz'" in unknown.err) == (1, True)
+
+
+def test_a_pin_ends_a_supersession(vault: LineageCommand, tabs: str) -> None:
+    """Fails without the pinned ids in `find_superseded`: nothing but the word changed."""
+    new = vault("book", "add", "global", "preference", "Prefers spaces.", "--supersedes", tabs, "--json").json["id"]
+
+    def is_told() -> list[bool]:
+        (found,) = vault("search", "Makefiles", "--json").json["results"]
+        return [
+            TABS in vault("context").out,
+            TABS in (vault.root / "MEMORY.md").read_text(),
+            found["standing"],
+        ]
+
+    assert is_told() == [False, False, False]
+    pinned = vault("memory", "pin", tabs[:8])
+    assert f"it stands again, {new} no longer takes its place" in pinned.out
+    assert is_told() == [True, True, True]
+    assert [one["state"] for one in show_book(vault)] == ["pinned", "standing"]
+    assert f"superseded by {new}" in vault("memory", "pin", tabs, "--undo").out
+    assert is_told() == [False, False, False]
+    assert vault("memory", "pin", tabs).code == 0
+    with open_test_workspace(vault.root) as ws:
+        agent_note = remember(ws, Memo(text="Prefers dots.", kind="preference", supersedes=(tabs,)), AGENT)
+        assert agent_note.status == "pending"
+    assert is_told() == [True, True, True]
+    last = vault("remember", "--kind", "preference", "Prefers two blanks.", "--supersedes", tabs, "--json").json["id"]
+    states = {one["id"]: (one["state"], one["superseded"] and one["superseded"]["by"]) for one in show_book(vault)}
+    assert states[tabs] == ("superseded", last), "the later word counts"
+    assert is_told() == [False, False, False]
+
+
+def test_a_pin_is_shown_beside_another_state(vault: LineageCommand) -> None:
+    task = vault("book", "add", "agent/ann", "task", "Write the notes", "--json").json["id"]
+    assert vault("memory", "pin", task).code == vault("memory", "done", task).code == 0
+    assert "  done, pinned" in vault("memory", "show", "agent/ann", "task").out
+    assert " · done, pinned" in run_on_terminal(vault.root, "memory", "show", "agent/ann", "task").lines[0]
+
+
+def test_text_and_id_that_were_swapped_are_answered_with_the_right_line(vault: LineageCommand, tabs: str) -> None:
+    swapped = vault("memory", "edit", "Prefers 'tabs'.", tabs[:6])
+    assert (swapped.code, "the id comes first, then the text" in swapped.err) == (2, True)
+    (line,) = re.findall(r"`lineage (.*)`", swapped.err)
+    assert vault(*shlex.split(line)).code == 0
+    assert show_book(vault)[0]["text"] == "Prefers 'tabs'."
+    assert "no entry 'Prefers tabs.'" in vault("memory", "edit", "Prefers tabs.", "Prefers more.").err
 
 
 def test_the_plain_output_says_what_the_object_says(vault: LineageCommand, tabs: str, waiting: str) -> None:

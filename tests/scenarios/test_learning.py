@@ -104,6 +104,21 @@ def test_an_entry_links_to_the_turn_that_said_it(tmp_path: Path) -> None:
         assert parse_quote(entry) == entry.body == "I prefer tabs over spaces."
 
 
+def test_an_answer_to_an_agent_s_question_is_told_as_one(lineage: LineageCommand) -> None:
+    """Its score is below the one that a sentence needs: nothing of it is printed."""
+    question, answer = "Which database should the integration tests use?", "PostgreSQL in a container"
+    talk = f"User: hello\nAssistant: {question}\nUser: > {question}\n\n{answer}\nAssistant: I'll do that."
+    given = ("session-end", "--harness", "generic", "--project", "/home/ada/demo", "--session-id", "s-1")
+    assert lineage(*given, "--transcript", talk, "--json").json["learned"]["kept"] == 1
+    (entry,) = lineage("memory", "show", "project/demo", "decision", "--json").json["entries"]
+    why = lineage("memory", "why", entry["id"], "--json").json
+    assert (why["question"], why["answer"], why["says_so"]) == (question, answer, True)
+    assert why["score"] < why["kept_from"]
+    shown = lineage("memory", "why", entry["id"]).out
+    assert f"  the agent asked:\n    | {question}\n  you answered:\n    | {answer}\n" in shown
+    assert shown.endswith("  your answer to the agent's question: such answers are kept without a score\n")
+
+
 def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage: LineageCommand) -> None:
     said = "we should use `pnpm` instead of npm in web/app.ts, because the lock file is too big otherwise"
     talk = (
@@ -127,6 +142,7 @@ def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage
     shown = lineage("book", "why", entries["assistant_turn"]).out
     assert "    | Lesson: npm forgets. It does.\n" in shown
     assert "kept whatever its score" in shown
+    assert "\n  its score is 0." in shown
     assert "label: lesson\n" in shown
     (session,) = lineage("list", "--json").json["sessions"]
     assert f"  from `lineage show {session['session_token']} --turns 5`\n" in shown

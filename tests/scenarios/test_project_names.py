@@ -3,6 +3,8 @@
 Fails without `expand_folder` in the options and `find_named` in `context` and `remember`.
 """
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,19 @@ def test_a_receipt_says_which_folder_the_project_is(lineage: LineageCommand) -> 
     assert "2 projects are called quay, this is /srv/bob/quay; name another: ada/quay" in shared
     near = run_on_terminal(lineage.root, "remember", "--project", "bob/quai", "Moor at two.").text
     assert "no session of a project called bob/quai is saved (did you mean bob/quay?)" in near
+
+
+def test_what_went_to_a_project_of_no_session_is_moved_or_taken_back(lineage: LineageCommand) -> None:
+    capture(lineage, "/srv/bob/quay")
+    done = lineage("remember", "--project", "quai", "Moor at noon.")
+    assert "did you mean quay?" in done.err
+    move, forget = re.findall(r"^    lineage (.*)$", done.out, re.MULTILINE)
+    assert forget.startswith("memory forget ")
+    assert lineage(*shlex.split(move), "--json").json["entry"]["scope"] == "project/quay"
+    added = lineage("memory", "add", "project/pierr", "note", "Moor late.")
+    (forget,) = re.findall(r"^    lineage (.*)$", added.out, re.MULTILINE)
+    assert lineage(*shlex.split(forget)).code == 0
+    assert "take it back" not in lineage("remember", "--project", "quay", "Moor at one.").out
 
 
 def test_a_scope_is_typed_as_lists_print_projects(

@@ -1,6 +1,7 @@
 """`lineage verify` over books: each promise of `_books` in pipeline/upkeep/verification.py is broken once, and said to
 be."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from lineage.core.format.documents import Tombstone
 from lineage.pipeline.maintenance.findings import MUST, SHOULD, VerifyFinding
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.books import forget_entry
+from lineage.pipeline.memory.restore import restore_entries
 from lineage.workspace.workspace import Workspace
 from tests.support.artifacts import make_identity
 from tests.support.books import edit_by_hand, write_entry
@@ -67,6 +70,33 @@ def test_what_a_hand_broke_is_said_with_its_path_and_nothing_is_lost(
         assert {(finding.level, finding.path) for finding in found} == {(SHOULD, NOTE)}
         assert any(what in finding.what for finding in found)
         assert ws.index.search("apples", None, limit=5)
+
+
+def test_what_a_hand_broke_is_mended_as_it_says(tmp_path: Path) -> None:
+    """A lost end by the line that is printed, an entry that came back by either command."""
+    with open_test_workspace(tmp_path) as ws:
+        name = write_entry(ws, "global", "note", "apples").id
+        whole = (tmp_path / NOTE).read_text()
+        edit_by_hand(ws, NOTE, whole[: whole.index("<!-- lineage:end")])
+        reindex(ws)
+        (lost,) = of_books(ws)
+        assert f"`lineage memory edit {name}` opens it" in lost.mend
+        (line,) = re.findall(r"`(<!-- .* -->)`", lost.what)
+        edit_by_hand(ws, NOTE, f"{(tmp_path / NOTE).read_text()}{line}\n")
+        reindex(ws)
+        assert of_books(ws) == []
+        for command in ("restore", "forget"):
+            edit_by_hand(ws, NOTE, f"{whole}\n<!-- lineage:forgotten {name} -->\n")
+            reindex(ws)
+            (returned,) = of_books(ws)
+            assert f"lineage memory {command} {name}" in returned.mend
+            restore_entries(ws, [name]) if command == "restore" else forget_entry(ws, name)
+            assert of_books(ws) == []
+        edit_by_hand(ws, NOTE, whole.replace('"at"', "at"))
+        reindex(ws)
+        _, first = sorted(of_books(ws))
+        assert "line 8: a damaged marker: its JSON breaks at character" in first.what
+        assert "put that line right in an editor, then lineage reindex" in first.mend
 
 
 def test_a_hand_edit_waits_for_a_reindex(tmp_path: Path) -> None:

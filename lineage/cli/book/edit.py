@@ -1,5 +1,8 @@
 """`lineage memory edit`: another text for an entry, from the command line or from the user's editor."""
 
+import re
+import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -11,11 +14,13 @@ from lineage.cli.book.entries import print_change
 from lineage.cli.book.print_entry import print_indented
 from lineage.cli.open import build_command, find_editor, run_program
 from lineage.core.books.entry import Entry
-from lineage.errors import InvalidInput
+from lineage.errors import InvalidInput, NotFoundError
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.book_changes import publish_books
 from lineage.pipeline.memory.prepared_contexts import refresh_contexts
 from lineage.workspace.workspace import Workspace
+
+_ENTRY_ID = re.compile(r"[0-9a-fA-F]{4,16}")
 
 
 @options.command("edit", writes=True)
@@ -45,9 +50,23 @@ def edit(root: Path, entry_id: str, text: str | None, as_json: bool) -> int:
 
 
 def _edit(ws: Workspace, entry_id: str, text: str) -> tuple[books.EntryLocation, Entry]:
-    """Return the entry's place after the edit, and the entry before it."""
-    before = books.find_entry(ws, entry_id).entry
+    """Return the entry's place after the edit, and the entry before it. Raises InvalidInput for text and id swapped."""
+    try:
+        before = books.find_entry(ws, entry_id).entry
+    except NotFoundError:
+        _refuse_swapped(ws, entry_id, text)
+        raise
     return books.edit_entry(ws, before.id, text, detect_caller()), before
+
+
+def _refuse_swapped(ws: Workspace, text: str, name: str) -> None:
+    """Raise InvalidInput with the right line if the first argument is a text, and the second one an entry's id."""
+    if not _ENTRY_ID.fullmatch(name) or _ENTRY_ID.fullmatch(text):
+        return
+    with suppress(NotFoundError):
+        found = books.find_entry(ws, name).entry.id
+        line = shlex.join(["lineage", "memory", "edit", found, *["--"] * text.startswith("-"), text])
+        raise InvalidInput("the id comes first, then the text", hint=f"run `{line}`")
 
 
 def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, Entry]:

@@ -17,20 +17,18 @@ from lineage.cli.output import (
     print_json,
     print_result,
     print_text,
-    print_warning,
     show_progress,
 )
-from lineage.cli.typed_names import SCOPE_HELP, resolve_scope, resolve_scope_filter, warn
+from lineage.cli.typed_names import resolve_scope, warn
 from lineage.core.base.book_paths import PENDING, BookRef, resolve_kind
 from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import parse_before
-from lineage.errors import IndexUnavailable, InvalidInput
+from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.explain_entry import Explanation, explain_entry
 from lineage.pipeline.memory.migrate_notes import STATES, MigratedFile, MigrationRequest, migrate_notes
 from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
-from lineage.workspace.book_folders import locate_scopes
 from lineage.workspace.paths import expand_home
 from lineage.workspace.typed_names import find_scope
 from lineage.workspace.workspace import Workspace
@@ -42,74 +40,6 @@ def print_change(place: books.EntryLocation, action: str, *, as_json: bool, more
     """Print an entry that was changed and its place, and return the exit code 0."""
     line = f"{action}: {place.entry.id}, {place.ref.kind} of {place.ref.scope} ({place.ref.path}){more}"
     return print_result({"entry": place.as_json()}, lambda: print_text(line), as_json=as_json)
-
-
-@options.command("list")
-@click.option("--scope", metavar="SCOPE", callback=options.expand_scope, help=f"Only the books of one: {SCOPE_HELP}")
-@options.project("Only the books of a project: a folder of it, `.` for example, its name, or owner/name.")
-@click.option("--pending", is_flag=True, help="List the entries that wait for your confirmation instead.")
-@options.no_pager
-def list_command(root: Path, scope: str | None, project: str | None, pending: bool, as_json: bool) -> int:
-    """The books, and how many entries each has: in use, stale, waiting, archived, forgotten.
-
-    \b
-    Example:
-      lineage memory list --scope global
-      lineage memory list --project .
-      lineage memory list --pending
-    """
-    wanted = resolve_scope_filter(root, scope, project)
-    found = run_in_workspace(root, lambda ws: books.list_books(ws, wanted), needs_index=False)
-    selected = [book for book in found if book.waiting or not pending]
-    if as_json:
-        print_json({"books": [_book_as_json(book, pending=pending) for book in selected]})
-        return 0
-    if is_terminal() and selected and not pending:
-        from lineage.cli.session_screen import print_books
-
-        waiting = sum(len(book.waiting) for book in selected)
-        rest = f"{waiting} waiting for you: `lineage memory review`" if waiting else ""
-        print_books(selected, _locate_projects(root), rest)
-        return 0
-    for book in selected:
-        _print_book(book, pending=pending)
-    if not selected:
-        nothing = "no books yet: `lineage remember TEXT` begins one"
-        nothing = f"no books of {wanted} yet; `lineage memory list` lists all" if wanted else nothing
-        print_text("nothing waits" if pending else nothing)
-    elif pending:
-        print_text(
-            "`lineage memory review ID` shows where an entry came from, and asks; `lineage memory forget ID` drops it"
-        )
-    return 0
-
-
-def _locate_projects(root: Path) -> dict[str, str]:
-    """Return the folders of projects' scopes; none while the index is away, for the books are files."""
-    try:
-        return run_in_workspace(root, locate_scopes)
-    except IndexUnavailable as error:
-        print_warning(f"the folders of projects are not known: {error.message}")
-        return {}
-
-
-def _print_book(book: books.BookOverview, *, pending: bool) -> None:
-    counts = {
-        "of them stale": book.stale,
-        "waiting": len(book.waiting),
-        "archived": book.archived,
-        "forgotten": book.forgotten,
-    }
-    more = "".join(f", {count} {what}" for what, count in counts.items() if count)
-    print_text(f"{book.ref.scope:24} {book.ref.kind:20} {pluralize(book.entries, 'entry')}{more}")
-    for problem in book.problems:
-        print_text(f"    problem: {problem}")
-    for place in book.waiting if pending else ():
-        print_entry(place)
-
-
-def _book_as_json(book: books.BookOverview, *, pending: bool) -> dict[str, Any]:
-    return book.as_json() | ({"pending": [place.as_json() for place in book.waiting]} if pending else {})
 
 
 @options.command("show")
@@ -192,7 +122,10 @@ def done(root: Path, entry_id: str, undo: bool, as_json: bool) -> int:
     help="With --global: its kind there, else you are asked; a rule is a preference.",
 )  # fmt: skip
 def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None, as_json: bool) -> int:
-    """Keep an entry in use: it never rolls over into an archive. Only you can pin, no agent.
+    """Keep an entry in use: it never rolls over into an archive, and nothing that is learned takes its place.
+
+    One that is superseded already stands again: this is how a wrong supersession ends. `lineage remember --supersedes
+    ID` of yours ends a pin. Only you can pin, no agent.
 
     \b
     Example:
@@ -206,10 +139,18 @@ def pin(root: Path, entry_id: str, undo: bool, is_global: bool, kind: str | None
         return print_change(place, "pinned to global", as_json=as_json)
     if kind:
         raise InvalidInput("an entry has its kind", hint="give `--global` with it")
-    place = run_in_workspace(
-        root, lambda ws: books.pin_entry(ws, entry_id, pinned=not undo, caller=detect_caller()), writes=True
-    )
-    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json)
+
+    def change(ws: Workspace) -> tuple[books.EntryLocation, books.EntryLocation]:
+        before = books.find_entry(ws, entry_id)
+        return before, books.pin_entry(ws, before.entry.id, pinned=not undo, caller=detect_caller())
+
+    before, place = run_in_workspace(root, change, writes=True)
+    more = ""
+    if not undo and before.successor:
+        more = f": it stands again, {before.successor.id} no longer takes its place"
+    elif place.successor:
+        more = f": superseded by {place.successor.id}"
+    return print_change(place, "no longer pinned" if undo else "pinned", as_json=as_json, more=more)
 
 
 def _ask_kind(*, as_json: bool) -> str:
@@ -283,7 +224,7 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
     """Print why an entry was learned: the words it came from, and the features of its score.
 
     The sentence is read again in its capture, with today's weights. Each feature comes with its weight and the words
-    that show it. A score is a likelihood, from 0 to 1.
+    that show it. A score is a likelihood, from 0 to 1. Your answer to an agent's question, typed or chosen, needs none.
 
     \b
     Example:
@@ -298,7 +239,10 @@ def _print_explanation(found: Explanation) -> None:
     if found.is_edited:
         origin = found.location.entry.origin
         print_text(f"  edited by hand since{f'; came from {origin}' if origin else ''}")
-    if found.quote:
+    if found.answer:
+        print_indented("the agent asked", found.question)
+        print_indented("you answered", found.answer)
+    elif found.quote:
         print_indented("its words then" if found.is_edited else "came from", found.quote)
     before = parse_before(found.location.entry)
     if before and before != found.quote:
@@ -308,9 +252,17 @@ def _print_explanation(found: Explanation) -> None:
     if found.problem:
         print_text(f"  {found.problem}")
         return
-    print_text(f"  said by the {found.role}; score {found.score:.2f}, kept from {found.kept_from:.2f} on")
+    if found.answer:
+        print_text("  your answer to the agent's question: such answers are kept without a score")
+        return
+    is_low = found.score < found.kept_from
     if found.says_so:
-        print_text("  kept whatever its score: its first words name its kind")
+        print_text(f"  said by the {found.role}; kept whatever its score: its first words name its kind")
+        print_text(f"  its score is {found.score:.2f}; others are kept from {found.kept_from:.2f} on")
+    else:
+        print_text(f"  said by the {found.role}; score {found.score:.2f}, kept from {found.kept_from:.2f} on")
+    if is_low and not found.says_so:
+        print_text("  by today's weights it would not be learned")
     print_text(f"    {found.bias:+.2f}  start value")
     for feature in found.features:
         words = f": {feature.words}" if feature.words else ""

@@ -18,13 +18,18 @@ def print_entry(place: books.EntryLocation) -> None:
     count = count_sightings(entry)["seen"]
     seen = f"  seen {count}" if count > 1 else ""
     name, at = (entry.id[:SHORT_ENTRY_ID], format_when(entry.at)) if is_terminal() else (entry.id, entry.at[:10])
-    print_text(f"{name}  {at or 'by hand   '}  {entry.trust}  {place.state}{tags}{seen}")
+    print_text(f"{name}  {at or 'by hand   '}  {entry.trust}  {describe_state(place)}{tags}{seen}")
     if entry.about:
         print_text(f"    about {', '.join(subject.partition(':')[2] for subject in entry.about)}")
     if new := place.successor:
         print_text(f"    superseded on {new.at[:10]} by {new.id}")
     for line in entry.body.split("\n"):
         print_text(f"    {line}".rstrip())
+
+
+def describe_state(place: books.EntryLocation) -> str:
+    """Return an entry's state, and that it is pinned where another state hides that."""
+    return f"{place.state}, pinned" if place.entry.pinned and place.state != books.PINNED else place.state
 
 
 def describe_origin(entry: Entry, turn: int = 0) -> str:

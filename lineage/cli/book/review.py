@@ -14,6 +14,7 @@ from lineage.cli.book.print_entry import print_evidence
 from lineage.cli.output import print_json, print_text
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.book_overviews import list_books
 from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
 from lineage.workspace.workspace import Workspace
 
@@ -54,7 +55,7 @@ def command(context: click.Context, root: Path, entry_ids: Sequence[str], yes: b
 
 
 def _load_waiting(ws: Workspace) -> list[Evidence]:
-    names = [place.entry.id for book in books.list_books(ws) for place in book.waiting]
+    names = [place.entry.id for book in list_books(ws) for place in book.waiting]
     return load_evidence(ws, names) if names else []
 
 

@@ -17,9 +17,11 @@ from lineage.core.books.entry import (
     USER_STATED,
     Entry,
     compute_entry_id,
+    describe_damage,
     parse_entry,
     parse_marker,
     render_entry,
+    render_least_marker,
     render_tombstone,
 )
 from lineage.core.format import frontmatter
@@ -109,9 +111,13 @@ class Book:
 
 
 def find_superseded(entries: Iterable[Entry]) -> frozenset[str]:
-    """Return the superseded ids: an older entry supersedes nothing, a derived one none of the user's."""
+    """Return the superseded ids: an older entry supersedes nothing, a derived one none of the user's.
+
+    A pinned entry is superseded by none: a person keeps it in use.
+    """
     listed = list(entries)
-    ages = {entry.id: (entry.at, position) for position, entry in enumerate(listed)}
+    pinned = {entry.id for entry in listed if entry.pinned}
+    ages = {entry.id: (entry.at, position) for position, entry in enumerate(listed) if entry.id not in pinned}
     trusts = {entry.id: entry.trust for entry in listed}
     return frozenset(
         old
@@ -274,6 +280,7 @@ class _BookParser:
         self._parts: list[BookPart] = []
         self._lines: list[str] = []
         self._entry: Entry | None = None
+        self._damaged_lines: dict[str, int] = {}  # of an entry's first marker, by the ids in it
 
     def feed(self, number: int, line: str) -> None:
         word, value = parse_marker(line) or ("", "")
@@ -288,20 +295,33 @@ class _BookParser:
             self._lines.append(line)
             self._close(sound=True)
         else:
+            open_id = self._entry.id if self._entry else ""
             if word == "end" and self._entry:
                 self._end_unclosed(number)
             if _MARKER_START.search(line):
-                self.problems.append(f"line {number}: a damaged marker, or one without its other half")
+                what = self._describe_half(value, open_id) if word == "end" else describe_damage(word, value)
+                self.problems.append(f"line {number}: {what}")
+                self._damaged_lines.update(dict.fromkeys(_HEX.findall(line) if word != "end" else (), number))
             self._lines.append(line)
 
     def finish(self) -> tuple[BookPart, ...]:
         self._end_unclosed(0)
         return tuple(self._parts)
 
+    def _describe_half(self, identifier: str, open_id: str) -> str:
+        """Return what is wrong with an end marker that isn't that of the entry which is open, "" for none."""
+        if number := self._damaged_lines.get(identifier):
+            return f"a damaged marker, or one without its other half: it belongs to that of line {number}"
+        if open_id:
+            return f"a damaged marker, or one without its other half: the entry above it is {open_id}"
+        first = render_least_marker(identifier if ENTRY_ID.fullmatch(identifier) else "")
+        return f"a damaged marker, or one without its other half: above its text belongs `{first}`"
+
     def _end_unclosed(self, number: int) -> None:
         if self._entry:
             where = f"before line {number}" if number else "at the end of the file"
-            self.problems.append(f"entry {self._entry.id}: its end is missing {where}")
+            end = f"<!-- lineage:end {self._entry.id} -->"
+            self.problems.append(f"entry {self._entry.id}: its end is missing {where}: `{end}`")
         self._close(sound=False)
 
     def _close(self, *, sound: bool) -> None:

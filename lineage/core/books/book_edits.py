@@ -62,7 +62,19 @@ def add(book: Book, entry: Entry, known_ids: Set[str] = frozenset()) -> Book:
         if old.id in entry.supersedes and not can_supersede(entry.trust, old.trust):
             hint = "add it without `supersedes`; the user can confirm it"
             raise InvalidInput(f"a derived entry can't take the place of {old.id}, which the user stated", hint=hint)
-    return append_parts(book, make_entry_part(book, entry))
+    return append_parts(_unpin_superseded(book, entry), make_entry_part(book, entry))
+
+
+def _unpin_superseded(book: Book, entry: Entry) -> Book:
+    """Unpin what an entry of the user's takes the place of: the later word counts. An agent's leaves a pin alone."""
+    names = entry.supersedes if entry.trust == USER_STATED else ()
+    parts = [
+        make_entry_part(book, old._replace(pinned=False, updated=entry.updated or entry.at))
+        if (old := part.entry) and old.pinned and old.id in names and part.is_complete
+        else part
+        for part in book.parts
+    ]
+    return book if tuple(parts) == book.parts else with_parts(book, parts)
 
 
 def edit(book: Book, identifier: str, body: str, now: str) -> Book:
@@ -90,13 +102,16 @@ def pin(book: Book, identifier: str, now: str, *, is_pinned: bool = True) -> Boo
     return _update_entry(book, identifier, lambda entry: entry._replace(pinned=is_pinned), now)
 
 
-def forget(book: Book, identifier: str) -> Book:
-    """Replace an entry and its copies with a tombstone, for good. Raises as `find_part` does."""
+def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
+    """Replace an entry and its copies with a tombstone, for good. Raises as `find_part` does.
+
+    The tombstone of one that moved names its id in the other book: it is kept from coming back, and not forgotten.
+    """
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book
     find_part(book, identifier)
-    tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier)]
+    tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier, moved_to)]
     parts: list[BookPart] = []
     for part in book.parts:
         if not _is_entry(part, identifier):
@@ -118,7 +133,7 @@ def _receive(book: Book, entry: Entry) -> Book:
     `add` takes an id for known that a newer entry only supersedes: the words would be lost on the way.
     """
     is_here = any(known.id == entry.id and known.text == entry.text for known in book.entries)
-    return book if is_here else append_parts(book, make_entry_part(book, entry))
+    return book if is_here else append_parts(_unpin_superseded(book, entry), make_entry_part(book, entry))
 
 
 def mark_judged(entry: Entry) -> Entry:
@@ -140,7 +155,7 @@ def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, B
     if new_id == identifier:
         return book, target
     moved = mark_judged(entry)._replace(id=new_id, pinned=False, updated=now)
-    return forget(book, identifier), _receive(target, moved)
+    return forget(book, identifier, new_id), _receive(target, moved)
 
 
 def remove_entry(book: Book, identifier: str) -> Book:

@@ -233,6 +233,37 @@ def parse_entry(value: str) -> Entry | None:
         return None
 
 
+def render_least_marker(identifier: str = "") -> str:
+    """Return the shortest first marker that an entry can have, for a person to write; the other keys may be left out.
+
+    >>> render_least_marker("718d7cd2cb5ac1db")
+    '<!-- lineage:entry {"id": "718d7cd2cb5ac1db", "at": "2026-03-28T22:34:06Z", "source": "manual"} -->'
+    """
+    meta = {"id": identifier or "0123456789abcdef", "at": "2026-03-28T22:34:06Z", "source": MANUAL}
+    return f"<!-- lineage:entry {json.dumps(meta)} -->"
+
+
+def describe_damage(word: str, value: str) -> str:
+    """Return what is wrong with a marker that can't be read, and a whole one; `word` is "" for none on its own line."""
+    if word == "forgotten":
+        return f"a damaged marker: a whole one is `{render_tombstone('0123456789abcdef').strip()}`"
+    if not word:
+        return "a damaged marker: a whole one has a line of its own, from `<!--` to `-->`"
+    return f"a damaged marker: {_find_fault(value)}; a whole one is `{render_least_marker()}`"
+
+
+def _find_fault(value: str) -> str:
+    """Return why a marker's value is none of an entry's."""
+    try:
+        meta = parse_strict_json(value)
+    except json.JSONDecodeError as error:
+        return f"its JSON breaks at character {error.pos + 1} ({error.msg})"
+    except (ValueError, RecursionError) as error:
+        return f"its JSON can't be read ({error})"
+    missing = [key for key in ("id", "at", "source") if not isinstance(meta, dict) or key not in meta]
+    return f"it lacks {', '.join(missing)}" if missing else "a value in it is of another form"
+
+
 def _expect_text(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ValueError("neither text nor null")

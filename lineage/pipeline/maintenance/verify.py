@@ -45,6 +45,9 @@ from lineage.workspace.workspace import Workspace
 
 _REBUILD = "delete .lineage/index.db, then lineage reindex"
 _BY_HAND = "edit the file: every word of it is still there"
+_AT_LINE = "put that line right in an editor, then lineage reindex; till then its words stand there as text of yours"
+_UNCLOSED = re.compile(r"entry (\w+): its end is missing")
+_RETURNED = re.compile(r"entry (\w+) was forgotten, and is there again")
 _MERGE = "copy what only it says into the book, then delete it"
 _LEFT = "a file that a dead writer left"
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
@@ -244,7 +247,7 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
                     yield build_returned_finding(ref.path, token, "a removed session's book came back")
         expected = build_book_rows(next(read_books(ws, [shelves], unreadable)))
         for path, what in expected.problems:
-            yield VerifyFinding(SHOULD, path, what, _BY_HAND)
+            yield VerifyFinding(SHOULD, path, what, _build_book_remedy(what))
         for row in expected.removed_entries:
             what = f"entry {row.id} is what a removed session said"
             yield build_returned_finding(row.path, row.origin_token, what)
@@ -252,6 +255,15 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
         yield from _check_book_rows(expected, {ref.path: known.get(ref.path) for ref in shelves}, rows)
     for path, what in unreadable.items():
         yield VerifyFinding(SHOULD, path, what.removeprefix(f"{path}: "), _BY_HAND)
+
+
+def _build_book_remedy(what: str) -> str:
+    """Return what mends a problem of a book's file."""
+    if entry := _UNCLOSED.match(what):
+        return f"write that line below its text (`lineage memory edit {entry[1]}` opens it), then lineage reindex"
+    if entry := _RETURNED.match(what):
+        return f"lineage memory forget {entry[1]} drops it, lineage memory restore {entry[1]} keeps it"
+    return _AT_LINE if what.startswith("line ") else _BY_HAND
 
 
 def _check_book_rows(

@@ -5,7 +5,7 @@ nor drop the user's statements. (reliability: poisoned memory)
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +28,7 @@ from lineage.core.books.entry import (
 from lineage.core.books.sightings import TaskState, count_sightings, is_stale
 from lineage.errors import InvalidInput, LineageError, NotFoundError
 from lineage.harness.detect_caller import Caller
-from lineage.pipeline.memory.book_changes import change_books
+from lineage.pipeline.memory.book_changes import change_books, publish_books
 from lineage.pipeline.memory.merge_statements import list_ids_to_forget
 from lineage.workspace.book_index import list_shelves_of_entry
 from lineage.workspace.lookup import resolve_session
@@ -67,34 +67,16 @@ class EntryLocation:
 
 @dataclass(frozen=True, slots=True)
 class BookContents:
-    """A book's file: its entries in order, its forgotten ids, and its problems with line numbers."""
+    """A book's file: its entries in order, its forgotten ids, and its problems with line numbers.
+
+    `tombstones` are the forgotten ids, each with the entry that it was left with, "" for one that a person forgot.
+    """
 
     ref: BookRef
     entries: tuple[EntryLocation, ...]
     forgotten: frozenset[str]
     problems: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BookOverview:
-    """Counts of a book with all its shelves. `waiting` are the pending entries, `stale` tasks are told to nobody.
-
-    `entries` are those in use, stale ones too.
-    """
-
-    ref: BookRef
-    entries: int
-    waiting: tuple[EntryLocation, ...]
-    archived: int
-    forgotten: int
-    problems: tuple[str, ...]
-    stale: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the book's name and counts as JSON."""
-        counts = {"entries": self.entries, "waiting": len(self.waiting), "archived": self.archived}
-        named = {"scope": self.ref.scope, "kind": self.ref.kind, "path": self.ref.path}
-        return {**named, **counts, "forgotten": self.forgotten, "problems": list(self.problems)}
+    tombstones: frozenset[tuple[str, str]] = frozenset()
 
 
 def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
@@ -120,7 +102,8 @@ def validate_book(ws: Workspace, scope: str, kind: str) -> BookRef:
 def read_contents(ws: Workspace, ref: BookRef) -> BookContents:
     """Return the contents of one file."""
     book = ws.documents.books.read(ref)
-    return BookContents(ref, tuple(locate_entries(ref, book, ws.now)), book.forgotten_ids, book.problems)
+    entries = tuple(locate_entries(ref, book, ws.now))
+    return BookContents(ref, entries, book.forgotten_ids, book.problems, book.tombstones)
 
 
 def read_named(ws: Workspace, ref: BookRef) -> list[BookContents]:
@@ -137,15 +120,6 @@ def read_named(ws: Workspace, ref: BookRef) -> list[BookContents]:
     return [read_contents(ws, ref if ref in files else ref._replace(kind=resolve_kind(ref.kind)))]
 
 
-def list_books(ws: Workspace, scope: str | None = None) -> list[BookOverview]:
-    """Return all books, or those of one scope, sorted by name."""
-    names = sorted({(ref.scope, ref.kind) for ref in ws.documents.books.list() if scope in (None, ref.scope)})
-    return [
-        _build_overview(BookRef(*name), [read_contents(ws, ref) for ref in ws.documents.books.list_shelves(*name)])
-        for name in names
-    ]
-
-
 def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLocation:
     """Return the entry with this id or beginning of an id, in any book or on one shelf of all books.
 
@@ -153,10 +127,9 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
     """
     matches = _find_matches(ws, prefix.lower(), shelf)
     if not matches:
-        forgotten = {identifier for ref in ws.documents.books.list() for identifier in read_contents(ws, ref).forgotten}
-        if gone := [identifier for identifier in sorted(forgotten) if prefix and identifier.startswith(prefix.lower())]:
-            problem = f"{gone[0]} is forgotten already, or moved to another scope"
-            raise NotFoundError(problem, hint="`lineage memory list` names the books")
+        forgotten = {one for ref in ws.documents.books.list() for one in read_contents(ws, ref).tombstones}
+        if gone := [one for one in sorted(forgotten) if prefix and one[0].startswith(prefix.lower())]:
+            raise _build_gone_error(ws, *gone[0])
         hint = "`lineage memory list` names the books, `lineage memory show SCOPE KIND` their entries with ids"
         raise NotFoundError(f"no entry {prefix[:40]!r} in any book", hint=hint)
     names = sorted({f"{location.entry.id} ({location.ref.kind} of {location.ref.scope})" for location in matches})
@@ -165,6 +138,16 @@ def find_entry(ws: Workspace, prefix: str, shelf: str | None = None) -> EntryLoc
         hint = "give more of the id; `lineage memory show SCOPE KIND` has it whole"
         raise NotFoundError(f"{prefix[:40]!r} is ambiguous: {', '.join(names[:_MAX_CANDIDATES])}{more}", hint=hint)
     return min(matches, key=lambda match: (match.ref.shelf != "", match.ref.shelf != PENDING, match.ref.shelf))
+
+
+def _build_gone_error(ws: Workspace, identifier: str, forgotten_with: str) -> NotFoundError:
+    """Return the error about an entry that is forgotten, or that moved, with its new id."""
+    if moved := _find_matches(ws, forgotten_with, None):
+        new = moved[0]
+        problem = f"{identifier} was moved: it is {new.entry.id} now, {new.ref.kind} of {new.ref.scope}"
+        return NotFoundError(problem, hint=f"`lineage memory why {new.entry.id}` shows it")
+    problem = f"{identifier} is forgotten already, or moved to another scope"
+    return NotFoundError(problem, hint="`lineage memory list` names the books")
 
 
 def _find_matches(ws: Workspace, prefix: str, shelf: str | None) -> list[EntryLocation]:
@@ -214,9 +197,14 @@ def set_task_done(ws: Workspace, prefix: str, *, is_done: bool = True) -> EntryL
 
 
 def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller | None = None) -> EntryLocation:
-    """Pin an entry against rolling over, or unpin it. Raises as `find_entry`; LineageError for agents (lessons: 17)."""
+    """Pin an entry, or unpin it: a pinned one never rolls over, and nothing learned takes its place.
+
+    Raises as `find_entry`; LineageError for agents (lessons: 17).
+    """
     refuse_agents(caller, "pin an entry")
     location = _require_not_handwritten(find_entry(ws, prefix))
+    if location.entry.pinned == pinned:
+        publish_books(ws, [location.ref])  # it may have been pinned by hand, or by a version that still superseded it
     return _apply_change(ws, location, lambda book: book_edits.pin(book, location.entry.id, ws.now, is_pinned=pinned))
 
 
@@ -271,7 +259,7 @@ def pin_globally(ws: Workspace, prefix: str, kind: str, caller: Caller | None = 
 
 def _refuse_forgotten(ws: Workspace, target: BookRef, identifier: str) -> None:
     if identifier in ws.documents.books.read(target).forgotten_ids:
-        hint = f"delete the line `<!-- lineage:forgotten {identifier} -->` in {target.path} first"
+        hint = f"`lineage memory restore {identifier}` first: it deletes the `lineage:forgotten` line in {target.path}"
         raise InvalidInput(f"this was forgotten in {target.scope}", hint=hint)
 
 
@@ -327,19 +315,6 @@ def _apply_change(ws: Workspace, location: EntryLocation, change: Callable[[Book
     ref = location.ref
     change_books(ws, lambda staged: staged.documents.books.update(ref.scope, ref.kind, change, ref.shelf))
     return next((new for new in read_contents(ws, location.ref).entries if new.entry.id == location.entry.id), location)
-
-
-def _build_overview(ref: BookRef, files: Sequence[BookContents]) -> BookOverview:
-    archives = [file for file in files if file.ref.shelf not in ("", PENDING)]
-    return BookOverview(
-        ref,
-        entries=sum(len(file.entries) for file in files if not file.ref.shelf),
-        waiting=tuple(location for file in files if file.ref.shelf == PENDING for location in file.entries),
-        archived=sum(len(file.entries) for file in archives),
-        forgotten=len(frozenset[str]().union(*(file.forgotten for file in files))),
-        problems=tuple(f"{file.ref.path}: {problem}" for file in files for problem in file.problems),
-        stale=sum(place.state == STALE for file in files if not file.ref.shelf for place in file.entries),
-    )
 
 
 def locate_entries(ref: BookRef, book: Book, now: str) -> Iterator[EntryLocation]:

@@ -8,7 +8,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.entry import CONFIRMED, USER_STATED, Entry, compute_entry_id, parse_before
 from lineage.extraction.candidates import HEURISTIC, is_explicit, read_statement
-from lineage.extraction.features import Utterance, read_utterances
+from lineage.extraction.features import ANSWER, Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
 from lineage.pipeline.memory.books import EntryLocation, find_entry, read_contents
 from lineage.pipeline.memory.entry_writer import is_reworded, parse_quote
@@ -32,6 +32,7 @@ class Explanation:
     It was kept if it `says_so` itself, or for a score from `kept_from` on. `problem` says why there is none. `quote`
     are the words that it came from, or those before its last edit if it was typed, "" if they are not known; with
     `is_edited` the entry says something else today. `turn` is the number of the turn that holds them, 0 if unknown.
+    `answer` is what a person answered to an agent's `question`: such answers are kept without a score.
     """
 
     location: EntryLocation
@@ -45,13 +46,16 @@ class Explanation:
     features: tuple[WeighedFeature, ...] = ()
     is_edited: bool = False
     turn: int = 0
+    question: str = ""
+    answer: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as a JSON object, `score` None without one."""
         scored = {"says_so": self.says_so, "kept_from": self.kept_from, "bias": self.bias}
         features = [asdict(feature) for feature in self.features]
         why = {"score": self.score, **scored, "features": features} if not self.problem else {"score": None}
-        return {"entry": self.location.as_json(), "quote": self.quote, "problem": self.problem or None, **why}
+        asked = {"question": self.question, "answer": self.answer} if self.answer else {}
+        return {"entry": self.location.as_json(), "quote": self.quote, "problem": self.problem or None, **why, **asked}
 
 
 def explain_entry(ws: Workspace, prefix: str) -> Explanation:
@@ -80,7 +84,8 @@ def explain_entry(ws: Workspace, prefix: str) -> Explanation:
     features = sorted((WeighedFeature(*one) for one in seen), key=lambda one: (-abs(one.weight), one.name))
     score = weights.compute_score(found.seen)
     kept = is_explicit(found), score, weights.in_force, weights.bias, tuple(features)
-    return Explanation(location, quote, "", found.role, *kept, is_edited, turn)
+    question, _, answer = found.sentence.text.partition("\n\n") if ANSWER in found.seen else ("", "", "")
+    return Explanation(location, quote, "", found.role, *kept, is_edited, turn, question, answer)
 
 
 def _describe_typed(entry: Entry) -> str:

@@ -253,8 +253,10 @@ def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str, admission: Adm
             f"{old.entry.id} is a {old.ref.kind} of {old.ref.scope}, this is a {ref.kind} of {ref.scope}",
             hint="an entry takes the place of one in its own book: give `--scope` and `--kind` of the old one",
         )
-    if admission.until_capture and ref.scope != GLOBAL and old.entry.trust == USER_STATED:
-        problem = f"an agent's words can't take the place of {old.entry.id}, which the user stated"
+    is_users = old.entry.trust == USER_STATED or old.entry.pinned
+    if admission.until_capture and ref.scope != GLOBAL and is_users:
+        done = "stated" if old.entry.trust == USER_STATED else "pinned"
+        problem = f"an agent's words can't take the place of {old.entry.id}, which the user {done}"
         raise InvalidInput(problem, hint="remember it without `supersedes`; the user can forget the old one")
     return old.entry.id
 

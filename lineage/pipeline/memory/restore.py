@@ -57,6 +57,12 @@ def restore_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> R
         )
         hint = "the lines `<!-- lineage:forgotten ID -->` in books/ have the ids: `lineage memory restore ID`"
         raise NotFoundError(problem, hint=hint)
+    # Of its own book alone: an entry that moved left its old id under the new one, and stays away from where it was.
+    books = {
+        (ref.scope, ref.kind) for ref, tombstones in held.items() if any(name == names[0] for name, _ in tombstones)
+    }
+    held = {ref: tombstones for ref, tombstones in held.items() if (ref.scope, ref.kind) in books}
+    every = frozenset[tuple[str, str]]().union(*held.values())
     heads = {head or name for name, head in every if name == names[0]}
     ids = {names[0], *heads, *(name for name, head in every if head in heads)}
 

@@ -17,6 +17,7 @@ from lineage.errors import InvalidInput
 from lineage.pipeline.capture.model_quota import read_usage
 from lineage.pipeline.maintenance.verify import verify
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.book_overviews import list_books
 from lineage.pipeline.memory.migrate_notes import MigrationRequest, migrate_notes
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.pipeline.memory.waiting_entries import Evidence, confirm_entries, load_evidence
@@ -50,7 +51,7 @@ def _list_books(
     ws: Workspace, call: WebCall, *,
     scope: Annotated[str | None, Field(description="Only the books of one scope.")] = None,
 ) -> Any:  # fmt: skip
-    return {"books": [book.as_json() for book in books.list_books(ws, scope)]}
+    return {"books": [book.as_json() for book in list_books(ws, scope)]}
 
 
 def _list_entries(
@@ -66,7 +67,7 @@ def _list_entries(
 
 
 def _list_pending(ws: Workspace, call: WebCall) -> Any:
-    return {"entries": [place.as_json() for book in books.list_books(ws) for place in book.waiting]}
+    return {"entries": [place.as_json() for book in list_books(ws) for place in book.waiting]}
 
 
 def _remember(

@@ -19,6 +19,7 @@ from lineage.core.books.entry import (
     Entry,
     new_entry,
     render_entry,
+    render_least_marker,
     render_tombstone,
 )
 from lineage.errors import InvalidInput
@@ -222,6 +223,33 @@ def test_damage_is_kept_and_reported(text: str, entries: int, hand: int, problem
     assert serialize_book(book) == text.encode()
     if OPENING[:60] in text or END in text:
         assert entry().id in book.all_ids
+
+
+@each(
+    ("text", "what"),
+    [
+        (OPENING + TEXT, f"entry {entry().id}: its end is missing at the end of the file: `{END.strip()}`"),
+        (OPENING.replace('"at"', "at", 1) + END, "its JSON breaks at character"),
+        (OPENING.replace('"at"', '"when"', 1) + END, "it lacks at; a whole one is `<!-- lineage:entry {"),
+        (OPENING.replace('"at"', '"id": "0", "at"') + END, "its JSON can't be read (a key is there twice)"),
+        (OPENING.replace('"tags": []', '"tags": 1') + END, "a value in it is of another form"),
+        (OPENING.replace("-->", "", 1) + END, "a whole one has a line of its own, from `<!--` to `-->`"),
+        (
+            OPENING.replace("{", "", 1) + TEXT + END,
+            "line 3: a damaged marker, or one without its other half: it belongs to that of line 1",
+        ),
+        (TEXT + END, f'above its text belongs `<!-- lineage:entry {{"id": "{entry().id}"'),
+        (OPENING + TEXT + END.replace(entry().id, "0" * 16), f"the entry above it is {entry().id}"),
+        ("<!-- lineage:forgotten mine -->\n", "a whole one is `<!-- lineage:forgotten 0123456789abcdef -->`"),
+    ],
+)
+def test_a_problem_says_what_a_whole_marker_is(text: str, what: str) -> None:
+    assert any(what in one for one in read(text).problems), read(text).problems
+
+
+def test_the_least_marker_begins_an_entry() -> None:
+    (held,) = read(render_least_marker(entry().id) + "\nOne.\n" + END).entries
+    assert (held.id, held.body, held.trust) == (entry().id, "One.", USER_STATED)
 
 
 def test_an_entry_with_unknown_keys_keeps_them() -> None:

@@ -12,6 +12,7 @@ from lineage.core.books import book_edits as changes
 from lineage.core.books.book import (
     Book,
     append_parts,
+    make_entry_part,
     make_tombstone_part,
     new_book,
     parse_book,
@@ -150,9 +151,27 @@ def test_what_a_newer_one_supersedes_loses_no_word_on_its_way() -> None:
     assert (said(here), said(there)) == ([], ["Three.", "Two."])
 
 
+def test_what_is_pinned_is_superseded_by_nothing_but_a_later_word_of_the_user_s() -> None:
+    old = entry()._replace(pinned=True)
+    learned = entry("Two.", at=LATER, supersedes=(old.id,))
+    book = append_parts(new_book("global", "note"), *(make_entry_part(book_of(), one) for one in (old, learned)))
+    assert [one.body for one in book.active_entries] == ["One.", "Two."]
+    derived = book_of(entry(source=ASSISTANT_TURN)._replace(pinned=True))
+    said_by_agent = entry("Two.", source=ASSISTANT_TURN, at=LATER, supersedes=(derived.entries[0].id,))
+    assert [one.body for one in changes.add(derived, said_by_agent).active_entries] == ["One.", "Two."]
+    by_user = changes.add(book_of(old), learned)
+    assert [(one.pinned, one.updated) for one in by_user.entries] == [(False, LATER), (False, None)]
+    assert [one.body for one in by_user.active_entries] == ["Two."]
+    waiting = book_of(said_by_agent)
+    assert [one.body for one in changes.confirm(waiting, derived, said_by_agent.id, LATER)[1].active_entries] == [
+        "Two."
+    ]
+
+
 def test_what_was_demoted_does_not_return() -> None:
     book, other = changes.demote(book_of(entry()), new_book("session/x", "note"), entry().id, LATER)
     assert (said(book), said(other)) == ([], ["One."])
+    assert book.tombstones == {(entry().id, other.entries[0].id)}
     assert other.entries[0].id == entry(scope="session/x").id
     assert changes.add(book, entry()) is book
     same = book_of(entry())
