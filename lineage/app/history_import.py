@@ -42,6 +42,9 @@ def build_import_request(
     """
     machine = detect_machine()
     if harness not in (ALL, *HARNESSES) and ("/" in harness or os.sep in harness or is_there(Path(harness))):
+        if named := [path for path in paths if path in HARNESSES]:
+            line = shlex.join(["lineage", "import", named[0], harness, *(path for path in paths if path != named[0])])
+            raise InvalidInput(f"{harness} is a path, and the harness comes first", hint=f"run `{line}`")
         raise InvalidInput(
             f"{harness} is a path: whose files are these?",
             hint=f"name their harness: {_describe_line(harness, *paths)}",

@@ -132,7 +132,7 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
         print_text(f"  stays on: {name}: a rules file can't switch built-in rules off")
     for value in state["allowed"]:
         print_text(f"  allowed: {value}")
-    print_text(f"files      {_format_files(state['artifacts'])}; `lineage verify` reads each")
+    print_text(f"files      {_format_files(state['artifacts'])} in the index; `lineage verify` reads each")
     print_text(f"agents     {', '.join(state['agents']) or 'none yet'}")
     if state["hooks"]:
         print_text(f"hooks      {'; '.join(f'{name} {what}' for name, what in state['hooks'].items())}")

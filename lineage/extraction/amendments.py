@@ -34,6 +34,7 @@ _IN_THE = re.compile(r"\bn[oa]s?\b(?! (?:lugar|fim))")
 _OPTIONAL = re.compile(r".?[?*{]|[\\\[(+.|^$]")  # where the plain text ends that a pattern begins with
 _COMMON_WEIGHT, _NAME_WEIGHT, _PAIR_WEIGHT = 0.5, 1.5, 0.6
 _LEAST_SHARE = 0.3  # of an older statement's words, without a sign of what they are replaced by
+_LEAST_NEAR = 0.4  # of the words of either, where one of them says that something is past
 _ROUNDING = 1e-6
 _STEM = 6
 
@@ -167,9 +168,10 @@ def amends(newer: str, older: str) -> bool:
     if new.words == old.words and new.numbers == old.numbers and new.is_negated == old.is_negated:
         return False
     is_told = (weight >= 2 or (weight >= 1.5 and of_old >= 0.5)) and of_old >= _LEAST_SHARE and new.is_meta
+    is_near = max(of_old, weight / new.weight) >= _LEAST_NEAR  # a long one may name a word of another in passing
     return (
         is_told
-        or any(_replaces(slot, new, old, of_old) for slot in new.old)
+        or (is_near and any(_replaces(slot, new, old, of_old) for slot in new.old))
         or (of_old >= 0.6 and any(_replaces(slot, new, old, of_old) for slot in new.denied))
         or (weight >= 2 and of_old >= 0.6 and new.is_no_more and not old.is_negated)
         or _contradicts(new, old, weight, min(of_old, weight / new.weight))

@@ -74,6 +74,29 @@ def test_any_id_of_a_forgetting_restores_it(vault: LineageCommand, tabs: str, co
     assert "lineage:forgotten" not in _read_text(vault)
 
 
+def test_the_printed_command_takes_back_that_an_edited_and_moved_entry_was_forgotten(vault: LineageCommand) -> None:
+    """The rules would find other words, in another book."""
+    vault.end_sample()
+    (decision, *_) = vault("memory", "show", "project/reader", "decision", "--json").json["entries"]
+    edited = "Rows are read with csv.reader, always."
+    assert vault("memory", "edit", decision["id"], edited).code == 0
+    moved = vault("memory", "move", decision["id"], "global", "--json").json["entry"]["id"]
+    said = vault("memory", "forget", moved).out
+    (restore, again) = re.findall(r"^    lineage (.*)$", said, re.MULTILINE)
+    assert vault(*shlex.split(restore)).code == 0
+    assert vault(*shlex.split(again)).code == 0
+    assert edited in [
+        entry["text"] for entry in vault("memory", "show", "global", "decision", "--json").json["entries"]
+    ]
+
+
+def test_a_kind_that_is_nearly_one_of_lineage_s_is_told(vault: LineageCommand) -> None:
+    done = vault("remember", "The staging host is called pluto.", "--kind", "ruel")
+    assert (done.code, "ruel is a kind of your own; did you mean `--kind rule`?" in done.err) == (0, True)
+    for kind in ("rule", "decisions", "recipe"):
+        assert "did you mean" not in vault("remember", f"The {kind} is here.", "--kind", kind).err
+
+
 def test_restore_takes_those_that_are_forgotten_and_names_the_others(vault: LineageCommand, tabs: str) -> None:
     """Of lines that older versions left, each is its own."""
     first, other = "0" * 16, "1" * 16

@@ -458,6 +458,7 @@ class TestUsage:
             ([str(DATA)], 2, f"`lineage import HARNESS {DATA}`, with one of claude-code, codex, "),
             (["~/not there", str(DATA)], 2, f"name their harness: `lineage import HARNESS '~/not there' {DATA}`"),
             (["."], 2, ". is a path: whose files are these?"),
+            (["~/not there", "codex"], 2, "the harness comes first\n  run `lineage import codex '~/not there'`"),
             (["codex", str(DATA / "nowhere")], 1, "nothing at"),
             (["codex", "--agent", "a:b"], 2, "not an agent id"),
             (["codex", "--jobs", "0"], 2, "--jobs"),

@@ -15,7 +15,7 @@ CURATED = "curated"
 CURATED_PATH = "AGENT_MEMORY.md"
 SCOPES = ("project", "agent", "peer", "session")
 KINDS = ("preference", "decision", "fact", "context", "finding", "lesson", "task", "note", "handoff")
-_OTHER_NAMES = {"rule": "preference", "rules": "preference", **{f"{kind}s": kind for kind in KINDS}}
+OTHER_NAMES = {"rule": "preference", "rules": "preference", **{f"{kind}s": kind for kind in KINDS}}
 
 _YEAR = re.compile(r"\d{4}")
 _DAILY = re.compile(r"daily/\d{4}-\d\d-\d\d")
@@ -37,7 +37,7 @@ def resolve_kind(name: str) -> str:
     >>> resolve_kind("rule"), resolve_kind("Decisions"), resolve_kind("recipe")
     ('preference', 'decision', 'recipe')
     """
-    return _OTHER_NAMES.get(name.strip().lower(), name)
+    return OTHER_NAMES.get(name.strip().lower(), name)
 
 
 def is_allowed_in_scope(scope: str, *, private: bool, token: str) -> bool:

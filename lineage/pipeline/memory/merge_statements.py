@@ -3,7 +3,7 @@
 An older session that is captured late finds its place in the same way: what amends it is linked to it then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, can_supersede, find_superseded, make_entry_part
@@ -54,7 +54,7 @@ def add_statements(book: Book, entries: Sequence[Entry]) -> tuple[Book, list[Ent
             continue
         now[entry.id] = add_sighting(entry, now.pop(same.id)) if same else entry
         by_key[key] = entry.id
-        _link_amendments(now, entry)
+        _link_amendments(now, entry, known)
     for name, old in known.items():
         if name not in now:
             book = book_edits.remove_entry(book, name)
@@ -79,11 +79,9 @@ def find_outdated(book: Book, about: Mapping[str, Sequence[str]]) -> set[str]:
     They are about something else, repeat an earlier statement, or lack a link to one that they amend.
     """
     entries, outdated, keys = list(book.active_entries), set[str](), set[str]()
-    for position, entry in enumerate(entries):
+    for entry in entries:
         key = build_statement_key(entry.body)
-        others = (
-            one for one in (*entries[:position], *entries[position + 1 :]) if (one.at, one.id) < (entry.at, entry.id)
-        )
+        others = (one for one in entries if one.at < entry.at)
         if is_learned(entry) and (
             (entry.id in about and tuple(about[entry.id]) != entry.about)
             or (key and key in keys)
@@ -91,7 +89,9 @@ def find_outdated(book: Book, about: Mapping[str, Sequence[str]]) -> set[str]:
         ):
             outdated.add(entry.id)
         keys.update([key] if not (entry.done or entry.is_unjudged) else ())
-    return outdated
+    # All of their captures with them: only the order in which a capture is learned tells which of its own is newer.
+    times = {entry.at for entry in entries if entry.id in outdated}
+    return {entry.id for entry in entries if entry.at in times}
 
 
 def _may_link(newer: Entry, older: Entry) -> bool:
@@ -111,11 +111,14 @@ def _append(book: Book, entries: Sequence[Entry]) -> Book:
     return append_parts(book, *(make_entry_part(book, entry) for entry in entries)) if entries else book
 
 
-def _link_amendments(entries: dict[str, Entry], added: Entry) -> None:
-    """Link an entry that was added to those that it amends, and learned ones that amend it."""
+def _link_amendments(entries: dict[str, Entry], added: Entry, known: Collection[str]) -> None:
+    """Link an entry that was added to those that it amends, and learned ones that amend it.
+
+    Of two of one capture the later one is newer: of those that are `known` already nobody knows which that is.
+    """
     # What a person typed says itself what it supersedes. (lessons: 21)
     for other in list(entries.values()):
-        if other.id == added.id:
+        if other.id == added.id or (other.at == added.at and other.id in known):
             continue
         older, newer = sorted((other, entries[added.id]), key=lambda one: (one.at, one.id == added.id))
         if _may_link(newer, older) and amends(newer.body, older.body):

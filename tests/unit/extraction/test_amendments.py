@@ -50,6 +50,15 @@ def test_nothing_amends_what_it_has_nothing_to_do_with() -> None:
         # the same once more, with and without a negation
         ("Never push to main.", "Never push to main!"),
         ("We no longer cache responses in the browser.", "The browser tests cache node_modules between runs."),
+        # a word of another long statement, in passing
+        (
+            "Should the script also regenerate what is stale rather than missing? Yes, compare the times of src.",
+            "When the artifacts are missing and no binary is on PATH, what then? Build it, if PATH has nothing.",
+        ),
+        (
+            "The fix is a removal from `src/routes/orders.ts:613`, which drops the repository from `submitJob`.",
+            "The commit failed because old clones, leftover repositories of earlier runs, are picked up by the tests.",
+        ),
         ("", "Use tabs."),
         ("Use tabs.", ""),
     ],

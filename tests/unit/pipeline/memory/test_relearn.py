@@ -214,6 +214,19 @@ def test_what_was_said_in_two_projects_is_found_again_as_it_was(ws: Workspace) -
     assert read_store(ws.documents.store, "books/") == before
 
 
+def test_of_one_session_s_statements_the_later_one_stays_the_newer(ws: Workspace) -> None:
+    for tool, other in (("npm", "pnpm"), ("jest", "vitest"), ("yapf", "ruff"), ("make", "just"), ("nose", "pytest")):
+        plain = f"We decided that {tool} installs the packages of the web app from its lock file."
+        amending = f"The root cause is the lock file: we decided to use {other} in the web app, no longer {tool}."
+        for name, (first, later) in {tool: (plain, amending), f"{tool}-back": (amending, plain)}.items():
+            turns = make_turns("Why does the web app fail?", first, "What shall we use there?", later)
+            end_session(ws, f"s-{name}", transcript=turns, project=f"/home/ada/{name}")
+    before = read_store(ws.documents.store, "books/")
+    assert b"".join(before.values()).count(b'"supersedes": ["') == 5
+    assert texts(relearn_books(ws)) == ([], [])
+    assert read_store(ws.documents.store, "books/") == before
+
+
 def test_what_is_learned_otherwise_today_is_learned_anew_and_once(ws: Workspace) -> None:
     edit = {"role": "assistant", "name": "Edit", "input": "/home/ada/demo/src/reader.py", "text": ""}
     for number in range(2):
