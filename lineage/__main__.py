@@ -13,9 +13,9 @@ def main() -> None:
 
         # What it prints is out, its files are closed: the end of an interpreter takes a fifth of a hook's time.
         os._exit(run_hook(arguments[1:]))
-    import signal
-
     try:
+        import signal
+
         from lineage.cli.main import run
     except KeyboardInterrupt:  # typed before there was anything to interrupt
         sys.exit(130)

@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.in_folder]
 
 _CREATING = {"openat", "write", "link", "linkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "fsync"}
 _POSSIBLE = {"EIO": None, "ENOSPC": _CREATING, "EINTR": {"openat", "write", "fsync"}}
-_IS_DONE = re.compile("(removed|forgotten) already|moved to another|doesn't wait")
+_IS_DONE = re.compile("(removed|forgotten) already|was moved: it is|doesn't wait")
 _COMPLAINT = re.compile(r"lineage: .+\n  .+\n")
 
 
