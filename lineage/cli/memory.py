@@ -14,6 +14,7 @@ _OLD_NAMES = {"confirm": "book.entries:confirm", "demote": "book.entries:demote"
 _MEANINGS = {
     "confirm": ("lineage memory review",), "demote": ("lineage memory move",), "correct": ("lineage memory edit",),
     **dict.fromkeys(("delete", "remove", "rm"), ("lineage memory forget",)), "undo": ("lineage memory restore",),
+    "unpin": ("lineage memory pin ID --undo",),
 }  # fmt: skip
 COMMANDS = {
     "list": "List the books and how many entries each has.",

@@ -16,7 +16,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
 from lineage.cli.typed_names import SCOPE_HELP, warn
-from lineage.core.base.book_paths import CURATED, KINDS, OTHER_NAMES
+from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, OTHER_NAMES
 from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
@@ -96,6 +96,11 @@ def add(
     return _remember(root, memo, as_json=as_json)
 
 
+# At a session's start, whatever it is about (pipeline/memory/context.py).
+_TOLD_TO_ALL = ("preference", "decision", "note", "fact", CURATED)
+_TOLD_IN_PROJECT = ("preference", "note", "fact", "task")
+
+
 def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
     given = ((kind, kind is not None), ("curated", curated), ("daily", daily))
     kinds = [name for name, is_set in given if name is not None and is_set]
@@ -140,7 +145,7 @@ def _remember_in(ws: Workspace, *, memo: Memo, is_shown: bool) -> tuple[Remember
     named = _resolve_names(ws, memo)
     result = remember(ws, named.memo, detect_caller())
     is_shown = is_shown and not named.note
-    return result, named, _describe_place(ws, result.scope, named.memo.project or "") if is_shown else ""
+    return result, named, _describe_place(ws, result, named.memo.project or "") if is_shown else ""
 
 
 def _resolve_names(ws: Workspace, memo: Memo) -> _Named:
@@ -172,11 +177,16 @@ def _print_way_back(entry_id: str, project: NamedProject) -> None:
     print_text(f"    lineage memory forget {entry_id}", folds=False)
 
 
-def _describe_place(ws: Workspace, scope: str, project: str) -> str:
-    """Return which folder a project's scope is."""
+def _describe_place(ws: Workspace, result: RememberResult, project: str) -> str:
+    """Return which folder a project's scope is, and whom the next start tells the text."""
+    scope = result.scope
+    kinds = _TOLD_TO_ALL if scope == GLOBAL else _TOLD_IN_PROJECT
+    is_told = result.status in ("remembered", "known") and result.kind in kinds
+    if scope == GLOBAL:
+        return "every session is told this" if is_told else ""
     known = locate_scopes(ws) if scope.startswith("project/") else {}
     if scope in known:
-        return f"{scope} is {known[scope]}"
+        return f"{scope} is {known[scope]}" + (": its sessions are told this" if is_told else "")
     is_new = scope.startswith("project/") and is_absolute(project)
     return f"{scope} is {project}: no session there is saved yet, the next one is told this" if is_new else ""
 

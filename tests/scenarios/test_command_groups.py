@@ -41,7 +41,8 @@ def test_every_command_has_its_module_and_one_sentence(group: click.Group) -> No
      ("bundel", "lineage admin bundle"), ("forget x", "lineage memory forget"), ("correct x", "lineage memory edit"),
      ("edit x", "lineage memory edit"), ("why x", "lineage memory why"), ("delete x", "lineage remove"),
      ("rm x", "lineage remove"), ("check", "lineage status"), ("undo", "lineage setup --undo"),
-     ("undo", "lineage help undo"), ("memory rm x", "lineage memory forget"), ("memory demot", "lineage memory move")],
+     ("undo", "lineage help undo"), ("memory rm x", "lineage memory forget"),
+     ("memory unpin x", "lineage memory pin ID --undo"), ("memory demot", "lineage memory move")],
 )  # fmt: skip
 def test_a_typing_mistake_is_answered_with_the_command_that_is_meant(
     lineage: LineageCommand, typed: str, meant: str

@@ -67,7 +67,10 @@ def test_a_name_that_a_list_prints_is_that_project(lineage: LineageCommand) -> N
 def test_a_receipt_says_which_folder_the_project_is(lineage: LineageCommand) -> None:
     capture(lineage, "/srv/bob/quay")
     known = run_on_terminal(lineage.root, "remember", "--project", "bob/quay", "Moor at noon.").text
-    assert "project/quay is /srv/bob/quay" in known
+    assert "project/quay is /srv/bob/quay: its sessions are told this" in " ".join(known.split())
+    assert "every session is told this" in run_on_terminal(lineage.root, "remember", "Moor at noon.").text
+    recipe = run_on_terminal(lineage.root, "remember", "--kind", "recipe", "Moor at noon, with ropes.").text
+    assert "told this" not in recipe  # a kind of one's own is found, and told by no start
     unknown = run_on_terminal(lineage.root, "remember", "--project", "nobody", "Moor at noon.").text
     assert "no session of a project called nobody is saved; `lineage list`" in unknown
     near = run_on_terminal(lineage.root, "remember", "--project", "quai", "Moor at noon.").text
