@@ -140,26 +140,17 @@ def _check_listing(ws: Workspace) -> list[DoctorFinding]:
     gone = [(name.token, name.kind) for path in index_stamps.keys() - listed.keys() if (name := parse_path(path))]
     lost = find_lost_tokens(listed) - {token for token, _ in gone}
     found = [
-        (f"{kind} of memory/", "gone", build_lost_remedy(kind, load_session(ws, token).manifest))
+        # only what brings a transcript back depends on its session's harness
+        (kind, "gone", build_lost_remedy(kind, load_session(ws, token).manifest if kind == TRANSCRIPT else None))
         for token, kind in (*gone, *((token, TRANSCRIPT) for token in lost))
     ]
     left_out = [path for path in listed.keys() - index_stamps.keys() if parse_path(path)]
     remedy = "`lineage reindex` reads new ones, `lineage verify` names damaged ones"
-    found += [("file of memory/", "not in the index: new, or damaged", remedy)] * len(left_out)
+    found += [("file", "not in the index: new, or damaged", remedy)] * len(left_out)
     return [
-        DoctorFinding("memory", _describe_count(count, noun, what), mend)
+        DoctorFinding("memory", f"{pluralize(count, noun)} of memory/ {'is' if count == 1 else 'are'} {what}", mend)
         for (noun, what, mend), count in sorted(Counter(found).items())
     ]
-
-
-def _describe_count(count: int, noun: str, what: str) -> str:
-    """Return how many files there are of which something is said.
-
-    >>> _describe_count(1, "summary of memory/", "gone"), _describe_count(2, "file of memory/", "gone")
-    ('1 summary of memory/ is gone', '2 files of memory/ are gone')
-    """
-    head, of, place = noun.partition(" of ")
-    return f"{pluralize(count, head)}{of}{place} {'is' if count == 1 else 'are'} {what}"
 
 
 def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:

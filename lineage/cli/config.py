@@ -10,12 +10,10 @@ import click
 
 from lineage.app.locations import format_location, machine_config_path
 from lineage.app.settings_file import find_setting, list_settings, set_setting
-from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.lazy import HelpfulGroup
 from lineage.cli.output import print_result, print_text
 from lineage.config.workspace import SETTINGS_FILE
-from lineage.pipeline.memory.prepared_contexts import refresh_contexts
 
 
 @click.group("config", cls=HelpfulGroup)
@@ -65,7 +63,10 @@ def set_(root: Path, name: str, values: Sequence[str], as_json: bool) -> int:
     """
     value = set_setting(root, name, values)
     if name.startswith("context."):  # the next session is told by what it is now
-        run_in_workspace(root, lambda ws: refresh_contexts(ws, ws.documents.context_cache.list_names()))
+        from lineage.app.workspace import run_in_workspace  # 0.2 s, which no other setting waits for
+        from lineage.pipeline.memory.prepared_contexts import refresh_contexts
+
+        run_in_workspace(root, refresh_contexts)
     line = f"{name} = {_format_value(value)} in {format_location(root)}/{SETTINGS_FILE}"
     return print_result({name: value}, lambda: print_text(line), as_json=as_json)
 

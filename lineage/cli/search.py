@@ -146,9 +146,9 @@ class _Found:
 def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool) -> _Found:
     project = parse_query(text).filters.project
     result, alike = find(ws, text), describe_filter(ws, project)
-    likely = "" if result.hits else suggest_project(ws, project)
     if as_json:
         return _Found(result=result, alike=alike, passages=load_passages(ws, result.hits, text))
+    likely = "" if result.hits else suggest_project(ws, project)
     unshown = describe_unshown(ws)
     tokens = [hit.session_token for hit in result.hits if hit.session_token]
     if not (tokens and is_terminal()):

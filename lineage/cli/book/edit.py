@@ -87,5 +87,5 @@ def _edit_in_editor(root: Path, entry_id: str) -> tuple[books.EntryLocation, Ent
 def _publish_edit(ws: Workspace, place: books.EntryLocation) -> books.EntryLocation:
     """Publish what the editor saved, and return the entry's place: what it says is the user's if it was changed."""
     publish_books(ws, [place.ref])
-    refresh_contexts(ws, ws.documents.context_cache.list_names())
+    refresh_contexts(ws)
     return books.claim_entry(ws, place, detect_caller())

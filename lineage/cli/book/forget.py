@@ -12,11 +12,11 @@ from lineage.cli import options
 from lineage.cli.book.entries import print_change
 from lineage.cli.output import cut_line, print_result, print_text
 from lineage.core.base.book_paths import GLOBAL
-from lineage.core.base.links import find_target
 from lineage.core.base.plural import pluralize
-from lineage.core.books.entry import Entry, compute_entry_id
+from lineage.core.books.entry import Entry
 from lineage.extraction.candidates import HEURISTIC, MODEL
 from lineage.pipeline.memory import books
+from lineage.pipeline.memory.entry_writer import is_as_found
 from lineage.pipeline.memory.restore import restore_entries
 
 
@@ -47,9 +47,7 @@ def build_return_command(place: books.EntryLocation) -> str:
     A shell reads it as one line per line of the words.
     """
     entry, ref = place.entry, place.ref
-    turn_id = find_target(entry.origin or "").partition("#^")[2]
-    # Neither reworded nor moved: what the rules find in its session has this very id.
-    if HEURISTIC in entry.tags and entry.id == compute_entry_id(ref.scope, ref.kind, entry.body, turn_id):
+    if HEURISTIC in entry.tags and is_as_found(ref, entry):
         return "lineage memory relearn"
     options = [] if (ref.scope, ref.kind) == (GLOBAL, "note") else ["--scope", ref.scope, "--kind", ref.kind]
     for name, values in (("--tag", _list_own_tags(entry)), ("--about", [one.partition(":")[2] for one in entry.about])):

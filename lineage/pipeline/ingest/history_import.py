@@ -161,7 +161,7 @@ def _link_in_order(
     """Link each captured session to those before it: they were captured in the order of their files."""
     tokens = [result.token for result in results if result.status == CAPTURED]
     if len(tokens) > 1:
-        pool.map_chunks(partial(_link_sessions, open_workspace), tokens, lambda *_: None)
+        pool.map_chunks(partial(_link_sessions, open_workspace), tokens, _report_nothing)
 
 
 def _link_sessions(open_workspace: Callable[[], Workspace], tokens: Sequence[str]) -> list[bool]:

@@ -130,11 +130,17 @@ def parse_quote(entry: Entry) -> str:
     return words if isinstance(words, str) else entry.body
 
 
+def is_as_found(ref: BookRef, entry: Entry) -> bool:
+    """Return whether an entry has the id that its turn gives it in this book: nobody reworded or moved it."""
+    turn_id = find_target(entry.origin or "").partition("#^")[2]
+    return entry.id == compute_entry_id(ref.scope, ref.kind, entry.body, turn_id)
+
+
 def is_reworded(ref: BookRef, entry: Entry) -> bool:
     """Return whether an entry in a book was found in a transcript in other words than it has now."""
-    turn_id = find_target(entry.origin or "").partition("#^")[2]
     # What moved from another book has an id of its whole link.
-    return entry.id not in {compute_entry_id(ref.scope, ref.kind, entry.body, one) for one in (turn_id, entry.origin)}
+    is_moved = entry.id == compute_entry_id(ref.scope, ref.kind, entry.body, entry.origin)
+    return not (is_as_found(ref, entry) or is_moved)
 
 
 def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:

@@ -21,12 +21,13 @@ from lineage.workspace.workspace import Workspace, tolerate_outage
 _MAX_UNSEEN = 100  # projects of other machines: each takes a few milliseconds of every run of the worker
 
 
-def refresh_contexts(ws: Workspace, told: Collection[tuple[str, str]], folder: str | None = None) -> None:
-    """Prepare contexts anew behind a change. `told` are the agents and names that had one before it.
+def refresh_contexts(ws: Workspace, told: Collection[tuple[str, str]] | None = None, folder: str | None = None) -> None:
+    """Prepare contexts anew behind a change. `told` are the agents and names that had one before it: all that have one.
 
     Where no session was ever told anything, nothing is stale: the first hook's worker begins. `folder` is that of a
     project that may have no session yet.
     """
+    told = ws.documents.context_cache.list_names() if told is None else told
     named = {*told, (DEFAULT_AGENT, folder or "")}
     if told:
         with tolerate_outage(ws):
