@@ -51,6 +51,7 @@ _PRINTED = re.compile(
     r"\W*(?:FAIL(?:ED)?|ERR(?:OR)?|PASS(?:ED)?|WARN(?:ING)?|FATAL|INFO|DEBUG)\b|(?:\w+\.)*\w*(?:Error|Exception|Warning):|"
     r"Traceback|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
 )
+_PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
@@ -84,11 +85,14 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
-    r"(?:please |now |ok(?:ay)?,? |so,? |also,? |and )*(?:add|allow|analy[sz]e|apply|audit|build|change|check|clean|"
-    r"configure|convert|create|debug|delete|deploy|design|disable|do|document|enable|ensure|explain|export|extend|extract|"
-    r"figure|find|fix|generate|give|help|implement|improve|install|integrate|investigate|look|make|merge|migrate|modify|"
-    r"move|optimi[sz]e|plan|read|refactor|release|remove|rename|replace|resolve|review|rewrite|run|separate|set|show|"
-    r"simplify|split|summari[sz]e|switch|test|track|translate|try|unify|update|upgrade|use|verify|write)\b",
+    r"(?:please |now |ok(?:ay)?,? |so,? |also,? |and |then )*(?:add|address|adjust|allow|analy[sz]e|apply|audit|"
+    r"brainstorm|build|bump|change|check|clean|compare|configure|consider|consolidate|convert|create|debug|delete|"
+    r"deploy|describe|design|disable|do(?! (?:i|they|we|you)\b)|document|draft|drop|enable|ensure|explain|export|"
+    r"extend|extract|figure|find|fix|generate|give|handle|help|hide|implement|improve|include|install|integrate|"
+    r"investigate|keep|list|look|make|merge|migrate|mock|modify|move|optimi[sz]e|plan|port|prepare|print|propose|put|"
+    r"read|rebase|redesign|refactor|release|remove|rename|reorgani[sz]e|replace|research|resolve|restructure|review|"
+    r"rework|rewrite|run|separate|set|show|simplify|split|suggest|summari[sz]e|switch|test|track|translate|try|turn|"
+    r"tweak|unify|update|upgrade|use|validate|verify|wire|work|write)\b",
     re.IGNORECASE,
 )
 _PROBLEM = re.compile(
@@ -256,7 +260,7 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
         depth, text, before = 0, _CONSOLE.sub("", _QUOTED.sub("", whole)), ""
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
         for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
-            for line in () if _is_pasted(paragraph) else _split_sentences(paragraph):
+            for line in _split_sentences(_read_typed(paragraph)):
                 if not _says_something(line):
                     continue
                 words = find_content_words(line)
@@ -378,6 +382,15 @@ def _says_something(line: str) -> bool:
     words = _WORD.findall(line.lower())
     is_said = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
     return is_said and not _NO_REQUEST.match(line)
+
+
+def _read_typed(paragraph: str) -> str:
+    """Return a paragraph, or what asks for something above a paste in it, "" if nothing does."""
+    if not _is_pasted(paragraph):
+        return paragraph
+    head = _PASTE.split(paragraph.strip(), maxsplit=1)[0]
+    asks = not _PRINTED.match(head) and (_REQUEST.search(head) or _IMPERATIVE.match(head))
+    return head if asks and not _is_pasted(head) else ""
 
 
 def _is_pasted(paragraph: str) -> bool:

@@ -57,6 +57,8 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         ("the tabs overlap\n\n[image image/png, 71,101 bytes left out]", "the tabs overlap"),
         ("> Which of the two parsers do you want to fix?\n\nthe fast one, please", "the fast one, please"),
         ("/review the parser", "/review the parser"), ("whoami", ""), ("hi there!", ""), ("continue", ""),
+        (f"mock it in more places\n{LOG}", "mock it in more places"), (f"lines of a log\n{LOG}", ""),
+        (f"we need to mock the reader: --- FAIL: TestReads (0.00s)\n{LOG}", "we need to mock the reader:"),
         (LOG, ""), (f"```\n{LOG}\n```", ""), ("[Request interrupted by user]", ""), ("", ""),
     ],
 )  # fmt: skip
