@@ -19,7 +19,8 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
-from lineage.core.format.sentence import count_words, is_abbreviation, shorten_urls
+from lineage.core.format.prose import is_pasted, split_paragraphs, split_sentences
+from lineage.core.format.sentence import count_words, shorten_urls
 from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, USER, TurnText
 
@@ -38,11 +39,6 @@ _BACKWARD_WORDS = 5  # of content, of a sentence that says little without the on
 _LEAD_WORDS = 3  # of content, of a line that says nothing but that a list follows
 WEIGHTS = "synopsis.json"
 
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE | re.DOTALL)
-_TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
-_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)|!?\[\[(?:[^\[\]\n|]*\|)?([^\[\]\n]*)\]\]")
-_LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+", re.MULTILINE)
-_OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]")  # an image
 _QUOTED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)  # by a person: a question of the agent's, or a paste
 _CONSOLE = re.compile(  # a command behind a shell's prompt, and what it printed
     r"^[ \t]*(?:[❯➜$»]|>>>|PS [A-Z]:\S*>|\w+@[\w.-]+:\S*[$#])[ \t]+\S.*(?:\n[^\n]*\S[^\n]*)*", re.MULTILINE
@@ -52,14 +48,7 @@ _PRINTED = re.compile(
     r"Traceback|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
 )
 _PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
-_RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
-_EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _WORD = re.compile(r"[^\W_]+")
-_STOP = re.compile(
-    r"[.!?…][\"'”’»)\]]*\s+(?=\S)|[。！？]|\n(?![ \t]*[a-z])"
-)  # a line that goes on in lower case is wrapped, unless it is an item of a list
-_ITEM = "\v"  # stands for the mark of an item of a list
 _PLAN = re.compile(r"Implement the following plan:\s+")
 _NO_REQUEST = re.compile(
     r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
@@ -259,8 +248,8 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
     for number, whole in requests:
         depth, text, before = 0, _CONSOLE.sub("", _QUOTED.sub("", whole)), ""
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
-        for paragraph in (*_split_paragraphs(text[:_READ_CHARS]), *_split_paragraphs(tail)):
-            for line in _split_sentences(_read_typed(paragraph)):
+        for paragraph in (*split_paragraphs(text[:_READ_CHARS]), *split_paragraphs(tail)):
+            for line in split_sentences(_read_typed(paragraph)):
                 if not _says_something(line):
                     continue
                 words = find_content_words(line)
@@ -298,8 +287,8 @@ def _iter_outcomes(
     most = max((one.work for one in replies), default=0)
     for place, (number, text, work) in enumerate(replies):
         depth, stated = 0, list[Said]()
-        for paragraph in _split_paragraphs(text[: 2 * _READ_CHARS]):
-            for line in _split_sentences(paragraph):
+        for paragraph in split_paragraphs(text[: 2 * _READ_CHARS]):
+            for line in split_sentences(paragraph):
                 if _NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
                     continue
                 words, length = find_content_words(line), count_words(line)
@@ -372,12 +361,6 @@ def find_content_words(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _CHATTER)
 
 
-def _split_paragraphs(text: str) -> list[str]:
-    plain = _TAGGED.sub("", _RULE.sub("", _FENCE.sub("\n", _OMITTED.sub("", text))))
-    plain = _EMPHASIS.sub(r"\2", _LINE_START.sub(_ITEM, _LINK.sub(r"\1\2", plain.replace("`", ""))))
-    return [part for part in _PARAGRAPH.split(plain) if part.strip()]
-
-
 def _says_something(line: str) -> bool:
     words = _WORD.findall(line.lower())
     is_said = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
@@ -386,24 +369,8 @@ def _says_something(line: str) -> bool:
 
 def _read_typed(paragraph: str) -> str:
     """Return a paragraph, or what asks for something above a paste in it, "" if nothing does."""
-    if not _is_pasted(paragraph):
+    if not is_pasted(paragraph):
         return paragraph
     head = _PASTE.split(paragraph.strip(), maxsplit=1)[0]
     asks = not _PRINTED.match(head) and (_REQUEST.search(head) or _IMPERATIVE.match(head))
-    return head if asks and not _is_pasted(head) else ""
-
-
-def _is_pasted(paragraph: str) -> bool:
-    """Return whether a paragraph reads like a log, code or a document rather than what somebody typed."""
-    line = to_one_line(paragraph)
-    letters = sum(map(str.isalpha, line)) + line.count(" ")
-    return letters < 0.6 * len(line) or paragraph.strip().count("\n") > 8
-
-
-def _split_sentences(paragraph: str) -> list[str]:
-    sentences, start = list[str](), 0
-    for stop in _STOP.finditer(paragraph):
-        if not is_abbreviation(paragraph[start : stop.start() + 1]):
-            sentences.append(paragraph[start : stop.end()])
-            start = stop.end()
-    return [line for part in (*sentences, paragraph[start:]) if (line := to_one_line(part.replace(_ITEM, "")))]
+    return head if asks and not is_pasted(head) else ""
