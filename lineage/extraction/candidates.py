@@ -7,14 +7,14 @@ Tool results are data, not speech: they yield no candidates, and a candidate tha
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.features import ANSWER, CHECKED, FINDING, Utterance, read_utterances
+from lineage.extraction.features import ANSWER, CHECKED, CHECKER, FINDING, OFF_SUBJECT, Utterance, read_utterances
 from lineage.extraction.forms import find_label
 from lineage.extraction.scoring import Weights, load_weights
 from lineage.extraction.sentences import split_sentences
@@ -47,6 +47,8 @@ _ASKING = _NORMS | {"^verb", "^request"}
 _POLITE_RULE = frozenset({"^request", "addressee", "standing"})  # "could you never …?"
 _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
+_SHORT = frozenset({"under 5 words", "5 to 8 words"})
+_BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Candidate:
     `text` is one line, `quote` the words as they stand in their turn. `role` is the first speaker: user, assistant or
     tool. `tool` names the tool whose result the text repeats. `about` is what it is bound to. One that `waits` needs
     the user's confirmation; `is_general` tells one that is meant for all projects, `is_last` one of the last messages,
-    `is_unsettled` what a person asked, or handed on of a review.
+    `is_unsettled` what a person asked, wanted for the moment, or handed on of a review.
     """
 
     kind: str
@@ -167,13 +169,23 @@ def is_statement(one: Utterance) -> bool:
         is_open = is_open and (is_explicit(one) or not is_passing)
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
-        is_entry = "a name before a dash" in one.seen and {"state", "explicit"}.isdisjoint(one.seen)
-        is_passing = "^moment" in one.seen or CHECKED in one.marks
-        is_open = is_open and (bool(one.label) or not (is_passing or is_entry))
+        is_open = is_open and (bool(one.label) or not _is_aside(one))
     text = one.sentence.text
     is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
     is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _TO_COMPACT.match(text))
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
+
+
+def _is_aside(one: Utterance) -> bool:
+    """Return whether an agent tells of the moment, lists its changes, or says what the session is hardly about.
+
+    What a linter complains of is such, too: it is mended in its session.
+    """
+    seen = one.seen.keys()
+    is_entry = "a name before a dash" in seen and "state" not in seen
+    is_passing = not one.marks.isdisjoint({CHECKER, OFF_SUBJECT}) and "standing" not in seen
+    is_said_so = not seen.isdisjoint({"explicit", "an open box"})
+    return "^moment" in seen or CHECKED in one.marks or (not is_said_so and (is_entry or is_passing))
 
 
 def _is_remark(seen: Mapping[str, str]) -> bool:
@@ -204,8 +216,32 @@ def is_question(one: Utterance) -> bool:
 
 
 def is_unsettled(one: Utterance) -> bool:
-    """Return whether a sentence is a person's question, or a flaw that a review found: nothing that shall hold."""
-    return is_question(one) or (one.role == USER and FINDING in one.marks and not one.label)
+    """Return whether a sentence is a person's question or errand, or a flaw that a review found.
+
+    Nothing of it shall hold: it is kept as what was asked.
+    """
+    is_flaw = one.role == USER and FINDING in one.marks and not one.label
+    return is_question(one) or is_flaw or _is_errand(one)
+
+
+def _is_errand(one: Utterance) -> bool:
+    """Return whether a person wants something done, and says nothing that holds beyond it.
+
+    What holds is a norm (a wish, a rule, "must"), a choice that isn't about the session's own business, a fact, or what
+    says what it is. A guess without a wish holds nothing, nor do a few words that name nothing.
+    """
+    seen = one.seen.keys()
+    if one.role != USER or is_explicit(one) or "task" in seen or _is_fact(seen):
+        return False
+    is_doubted = "guess" in seen and seen.isdisjoint({"wish", "standing"})
+    is_bare = not seen.isdisjoint(_SHORT) and seen.isdisjoint({"a name", "code", "wish", "standing"})
+    is_norm = not seen.isdisjoint(_NORMS | _ORDERS)
+    is_choice = not seen.isdisjoint({"decision", "instead"}) and seen.isdisjoint(_BUSINESS)
+    return is_doubted or is_bare or not (is_norm or is_choice)
+
+
+def _is_fact(seen: Set[str]) -> bool:
+    return {"fact", "state"} <= seen and seen.isdisjoint({"wish", "must", "^verb", "^request"})
 
 
 def _is_inquiry(one: Utterance) -> bool:
@@ -238,7 +274,7 @@ def _classify_wish(seen: Mapping[str, str]) -> str:
         return DECISION
     if seen.keys() >= _POLITE_RULE:
         return PREFERENCE
-    if {"fact", "state"} <= seen.keys() and not {"wish", "must", "^verb", "^request"} & seen.keys():
+    if _is_fact(seen.keys()):
         return FACT
     if "^request" not in seen and ({"rule", "wish"} & seen.keys() or {"negation", "must"} <= seen.keys()):
         return PREFERENCE

@@ -19,12 +19,13 @@ from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
-CHECKED, FINDING = "^checked", "a finding"
-_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED})
+CHECKED, CHECKER, FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
+_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
 _MIN_REVIEW = 3  # sentences
+_LONG_TALK = 40  # sentences: in fewer no word comes often
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
 _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or printed
@@ -56,8 +57,9 @@ class Utterance:
     """A sentence that a person or an agent wrote.
 
     `place` is the position of its turn, `seen` maps its features to the words that they are seen in, `marks` are forms
-    that weigh nothing: one that is meant everywhere, one that tells of a check, a finding of a review. `content` are
-    the words that it is about, `names` the files, commands and identifiers among them.
+    that weigh nothing: one that is meant everywhere, one that tells of a check or a checker, a finding of a review,
+    what a long session is hardly about. `content` are the words that it is about, `names` the files, commands and
+    identifiers among them.
     """
 
     sentence: Sentence
@@ -273,6 +275,8 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
         one.seen.update((name, "") for name, holds in checks if holds)
         one.marks |= {"at the end"} if one.place in messages else frozenset()
         one.marks |= {FINDING} if one.place in reviews and _is_flaw(one) else frozenset()
+        is_subject = len(found) < _LONG_TALK or central >= (1.6 if "an item" in one.seen else 0.7)
+        one.marks |= frozenset() if is_subject else {OFF_SUBJECT}
         one.marks |= {"one of many labels"} if labels[one.place, one.label] > _MANY_LABELS else frozenset()
 
 

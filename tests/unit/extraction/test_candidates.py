@@ -24,6 +24,7 @@ from lineage.extraction.sentences import fold_without_emphasis
 from tests.support.parametrize import each
 from tests.support.strategies import draw_named_tuples, draw_well_formed
 
+TALK = (Turn(USER, "We have an importer."), Turn(ASSISTANT, "Yes, here."))
 NAMES = [a + b for a, b in product("abcd", "efgh")]
 ROOM = 2 * (MAX_EXPLICIT + MAX_PER_SPEAKER)
 
@@ -261,12 +262,57 @@ def test_what_a_person_asks_is_no_decision_unless_it_says_what_always_holds(text
     assert [(one.kind, one.is_unsettled) for one in found] == [(kind, kind == "context")]
 
 
+@each(
+    ("text", "kind"),
+    [
+        ("let's add a test for the importer and the parser module", "context"),
+        ("let's write the importer plan down, then we continue with the parser", "context"),
+        ("let's replace the importer of the parser with the new reader", "context"),
+        ("vamos adicionar um teste para o importador e o módulo parser", "context"),
+        ("lass uns einen Test für den Importer und das Parsermodul schreiben", "context"),
+        ("We want the importer to read the parser module only once.", "decision"),
+        ("use the parser's own limit instead of the importer's", "decision"),
+        ("we need to add the limit of the importer to the parser module", "decision"),
+    ],
+)
+def test_what_a_person_wants_done_is_no_decision_unless_it_says_how_it_shall_be(text: str, kind: str) -> None:
+    talk = [
+        Turn(USER, "We have an importer and a parser module."),
+        Turn(ASSISTANT, "I see the importer and the parser."),
+    ]
+    found = extract_candidates([*talk, Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert [(one.kind, one.is_unsettled) for one in found] == [(kind, kind == "context")]
+
+
+def test_what_a_linter_complains_of_is_no_lesson() -> None:
+    lesson = "The importer fails because `parse_rows` in `rows.py` doesn't close its file, so `open_rows` waits for it."
+    asked = Turn(USER, "Why does the importer fail in rows.py?")
+    assert texts(asked, Turn(ASSISTANT, lesson)) == [lesson]
+    assert texts(asked, Turn(ASSISTANT, lesson.replace("importer", "linter"))) == []
+
+
+@each(
+    ("subject", "is_kept", "is_kept_as_item"),
+    [
+        ("the parser", False, False),
+        ("the importer and parse_rows in rows.py", True, False),
+        ("parse_rows and its file, open_rows waits", True, True),
+    ],
+)
+def test_what_a_long_session_is_hardly_about_is_no_lesson(subject: str, is_kept: bool, is_kept_as_item: bool) -> None:
+    talk = [Turn(ASSISTANT, f"I look at {subject}, part {number}.") for number in range(45)]
+    asked = Turn(USER, "Why does the importer fail?")
+    lesson = "The importer fails because `parse_rows` in `rows.py` doesn't close its file, so `open_rows` waits for it."
+    assert bool(texts(*talk, asked, Turn(ASSISTANT, lesson))) == is_kept
+    assert bool(texts(*talk, asked, Turn(ASSISTANT, f"- {lesson}"))) == is_kept_as_item
+    assert texts(asked, Turn(ASSISTANT, f"- {lesson}")) == [lesson]
+
+
 REVIEW = (
     "User edits made after the first import but before the first sync are never captured in rows.py. The condition "
     "state.sync_count > 0 skips the counting for the first sync. Additionally, count_rows returns early where no sync "
     "exists. These edits are written by save_rows and are wrongly counted as the agent's."
 )
-TALK = (Turn(USER, "We have an importer."), Turn(ASSISTANT, "Yes, here."))
 
 
 def test_a_flaw_that_a_review_found_is_no_rule() -> None:
