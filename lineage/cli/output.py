@@ -128,14 +128,6 @@ def print_raw(text: str) -> None:
     _echo(text, sys.stdout)
 
 
-def print_note(text: str) -> None:
-    """Print a remark about the result: beside it on a terminal, on stderr where stdout goes to a program."""
-    if is_terminal():
-        print_text(text)
-    else:
-        print_warning(text)
-
-
 def print_synopsis(title: str, outcome: str) -> None:
     """Print a session's title and, if it says more, its outcome, a line each."""
     print_text(f"    {title}")

@@ -122,7 +122,7 @@ class _ContextBuilder:
         sessions = [row for row in recalled.sessions if row.session_token not in hidden]
         handoff = self._find_handoff(sessions)
         last = self._last_session_items(sessions[0]) if sessions and not handoff else []
-        recent = (sessions[1:] if last else sessions)[:_MAX_RECENT]
+        recent = self._list_recent(sessions[1:] if last else sessions)
         tasks = self._list_tasks()
         preferences = self._entries(self._project_scopes, "preference")
         rules = [item for item in preferences if item.entry.trust == USER_STATED]
@@ -139,7 +139,7 @@ class _ContextBuilder:
             curated=load_curated_items(self._reader),
             rules=_build_items(rules),
             last_session=_build_items([handoff]) if handoff else last,
-            recent=[self._build_session_item(row) for row in recent],
+            recent=recent,
             decisions=_build_items([entry for entry in relevant if entry.ref.kind == "decision"][:_MAX_RELEVANT]),
             lessons=_build_items([entry for entry in relevant if entry.ref.kind == "lesson"][:_MAX_RELEVANT]),
             passages=self._find_passages(),
@@ -231,6 +231,13 @@ class _ContextBuilder:
         paths = [strip_project(line[3:-1], summary.project) for line in files[1].splitlines()] if files else []
         items = [MemoryItem(line) for line in text.splitlines()]
         return [lead, *items, *([MemoryItem(f"Files: {', '.join(paths[:_MAX_FILES])}")] if paths else [])]
+
+    def _list_recent(self, sessions: Iterable[RecalledSession]) -> list[MemoryItem]:
+        """Return what sessions asked for and achieved, newest first; of a resumed and a forked one it is said once."""
+        told: dict[str, MemoryItem] = {}
+        for item in map(self._build_session_item, sessions):
+            told.setdefault(item.text, item)
+        return list(told.values())[:_MAX_RECENT]
 
     def _build_session_item(self, row: RecalledSession) -> MemoryItem:
         told = f"“{row.ask}” → “{row.outcome}”" if row.ask and row.outcome else row.memory_sentence

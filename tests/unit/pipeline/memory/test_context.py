@@ -186,6 +186,13 @@ def test_the_last_six_sessions_are_the_project_s_however_many_others_ended_since
     assert "wombat" not in text
 
 
+def test_what_a_resumed_session_and_its_fork_achieved_is_told_once(ws: Workspace) -> None:
+    for number, subject in enumerate(("rows", "lines", "lines", "tabs")):
+        talk = make_turns(f"Mend the reader of {subject}.", "Fixed the reader.", start=f"2026-11-20T{number:02d}:00")
+        capture(ws, f"s-{number}", transcript=talk)
+    assert [line.partition("of ")[2].partition(".")[0] for line in section(told(ws), RECENT)] == ["lines", "rows"]
+
+
 def test_tasks_of_the_last_14_days_are_told_and_pinned_ones_and_those_without_a_day(ws: Workspace) -> None:
     for day in ("2026-11-07", "2026-11-06", "2026-10-01"):
         written = write_entry(ws, "project/demo", "task", f"Task of {day}.", at=f"{day}T23:59:00Z")
