@@ -14,7 +14,18 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.features import ANSWER, CHECKED, CHECKER, FINDING, OFF_SUBJECT, Utterance, read_utterances
+from lineage.extraction.features import (
+    ANSWER,
+    ASKED,
+    CHECKED,
+    CHECKER,
+    DOUBTED,
+    EVER,
+    FINDING,
+    OFF_SUBJECT,
+    Utterance,
+    read_utterances,
+)
 from lineage.extraction.forms import find_label
 from lineage.extraction.scoring import Weights, load_weights
 from lineage.extraction.sentences import split_sentences
@@ -138,11 +149,19 @@ def is_explicit(one: Utterance) -> bool:
     # A box in an agent's plan is none of its tasks: those that are open stand in what it says at the end.
     has_box = "an open box" in one.seen and (one.role == USER or "at the end" in one.marks)
     if one.role == USER:
-        is_rule = "^standing" in one.seen or {"^verb", "standing"} <= one.seen.keys()
-        says_so = (bool(one.label) or "explicit" in one.seen or has_box or is_rule) and "like a paste" not in one.seen
+        says_so = (
+            bool(one.label) or "explicit" in one.seen or has_box or _is_rule(one)
+        ) and "like a paste" not in one.seen
     else:
         says_so = (_is_told(one) or has_box) and one.label != PREFERENCE
     return says_so and _DOUBTS.isdisjoint(one.seen)
+
+
+def _is_rule(one: Utterance) -> bool:
+    """Return whether a person says what always holds: "never …", "use … always", "it should not … ever"."""
+    seen = one.seen.keys()
+    is_standing = "standing" in seen or (EVER in one.marks and "negation" in seen)
+    return "^standing" in seen or (is_standing and ("^verb" in seen or ("must" in seen and "past" not in seen)))
 
 
 def _is_told(one: Utterance) -> bool:
@@ -212,7 +231,7 @@ def says_same(one: Utterance, other: Utterance) -> bool:
 def is_question(one: Utterance) -> bool:
     """Return whether a sentence is a person's question that settles nothing."""
     is_settled = one.label or ANSWER in one.seen or _is_polite_rule(one)
-    return one.role == USER and "a question" in one.seen and not is_settled
+    return one.role == USER and ("a question" in one.seen or ASKED in one.marks) and not is_settled
 
 
 def is_unsettled(one: Utterance) -> bool:
@@ -233,7 +252,7 @@ def _is_errand(one: Utterance) -> bool:
     seen = one.seen.keys()
     if one.role != USER or is_explicit(one) or "task" in seen or _is_fact(seen):
         return False
-    is_doubted = "guess" in seen and seen.isdisjoint({"wish", "standing"})
+    is_doubted = DOUBTED in one.marks or ("guess" in seen and seen.isdisjoint({"wish", "standing"}))
     is_bare = not seen.isdisjoint(_SHORT) and seen.isdisjoint({"a name", "code", "wish", "standing"})
     is_norm = not seen.isdisjoint(_NORMS | _ORDERS)
     is_choice = not seen.isdisjoint({"decision", "instead"}) and seen.isdisjoint(_BUSINESS)

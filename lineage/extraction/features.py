@@ -20,7 +20,8 @@ from lineage.extraction.sentences import Sentence, split_sentences
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
 CHECKED, CHECKER, FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
-_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER})
+ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
+_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})

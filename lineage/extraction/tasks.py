@@ -1,7 +1,7 @@
 """Which open tasks a session has done: its outcome names them (usefulness: What is learned).
 
-The words of the agent's closing message and of its commits decide, and the files that it edited. What a message says is
-left, planned or failed names no task that is done. Silence leaves a task open.
+The words of the agent's last message decide, and the files that the session edited. Sentences about what is left,
+planned or failed name no task that is done. Silence leaves a task open.
 """
 
 import re

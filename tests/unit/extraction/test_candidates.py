@@ -253,7 +253,12 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
     [
         ("can you use a switch case instead of linked ifelse?", "context"),
         ("Why couldn't we set the agent in the second session, instead of the first one?", "context"),
+        ("can you use a switch case in the parser instead of linked ifelse", "context"),
+        ("My assumption is that we should return the cached importer of the parser.", "context"),
         ("Can you always run the linter before a commit, please?", "preference"),
+        ("The schema should not be updated ever, it is a snapshot.", "preference"),
+        ("Das Schema soll nicht jemals geändert werden.", "preference"),
+        ("The parser should always skip the header of the importer.", "preference"),
         ("could you never push to main again?", "preference"),
     ],
 )
