@@ -115,7 +115,7 @@ def _export_session(
     data = run_in_workspace(root, lambda ws: render(ws, session, include_private=include_private))
     if target is None:
         text = data.decode()
-        return print_result({"markdown": text}, lambda: print_text(text, end=""), as_json=as_json)
+        return print_result({"markdown": text}, lambda: print_text(text, end="", folds=False), as_json=as_json)
     write_file(target, data, root, force=force)
     value = {"file": str(place), "bytes": len(data)}
     return print_result(value, lambda: print_text(f"{place}: {len(data):,} bytes"), as_json=as_json)

@@ -68,8 +68,9 @@ def _fold_line(line: str, width: int) -> str:
     measure = _load_cell_measure(line)
     if measure(line) <= width:
         return line
-    label = _LABEL.match(line)
-    hang = label.end() if label and label.end() * 2 <= width else len(line) - len(line.lstrip(" ")) + 2
+    label, longest = _LABEL.match(line), max(map(measure, line.split(" ")))
+    is_below = label and label.end() * 2 <= width and label.end() + longest <= width
+    hang = label.end() if label and is_below else len(line) - len(line.lstrip(" ")) + 2
     first, *words = _split_words(line[hang:])
     lines, current = list[str](), line[:hang] + first
     for word in words:
@@ -104,8 +105,9 @@ def cut_line(line: str) -> str:
     if not is_terminal() or measure(line) <= width:
         return line
     end = "…”" if line.endswith("”") else "…"
-    kept = line[: width - len(end)]
-    while measure(kept) > width - len(end):
+    room = max(0, width - len(end))
+    kept = line[:room]
+    while measure(kept) > room:
         kept = kept[:-1]
     return kept.rstrip() + end
 

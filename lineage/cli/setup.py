@@ -1,5 +1,6 @@
 """`lineage setup`."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -174,8 +175,7 @@ def _print_result(plan: SetupPlan, result: SetupResult, *, is_connected: bool) -
         parts = [f"{pluralize(one.captured - one.sub_agents, 'session')} imported"]
         parts += [f"{pluralize(one.sub_agents, 'session')} of sub-agents"] * bool(one.sub_agents)
         parts += [f"{one.unchanged} imported before"] * bool(one.unchanged)
-        unread = one.failed + len(one.problems)
-        parts += [f"{unread} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
+        parts += [f"{len(one.problems)} not readable: `lineage import {one.harness}` lists them"] * bool(one.problems)
         print_text(f"  {one.harness}: {', '.join(parts)}")
     if any(outcome.changes for outcome in result.connected):
         print_that_memory_is_given()
@@ -248,7 +248,8 @@ def _shorten(path: str) -> str:
 
 
 def _quote(path: str) -> str:
-    return path if path.isascii() and not set(path) & set(" '\"$\\") else "'" + path.replace("'", "'\\''") + "'"
+    """Return a path as a word for a shell, which has to see a `~` itself."""
+    return f"~/{shlex.quote(path[2:])}" if path.startswith("~/") else shlex.quote(path)
 
 
 def _as_json(plan: SetupPlan) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class JsonHooks:
         _check(text, name, (_HOOKS, *(f"{_HOOKS}.{event}" for event in self.elements)))
         superfluous = self._find_superfluous(text, name)
         text = _remove_entries(text, name, superfluous)
-        for event in {f"{_HOOKS}.{entry.event}" for entry in superfluous if entry.event not in self.elements}:
+        for event in sorted({f"{_HOOKS}.{entry.event}" for entry in superfluous if entry.event not in self.elements}):
             text = _tidy_container(text, name, event, marks.containers.get(event, ""))
             marks = marks.without_containers(event)
         for key, value in self.root_members.items():

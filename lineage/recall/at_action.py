@@ -49,7 +49,9 @@ class Action:
 
     def __init__(self, project_keys: "Sequence[str]", paths: "Sequence[str]", command: str, error: str) -> None:
         self.project_keys, self.paths = tuple(project_keys), tuple(paths)
-        self.command, self.error = _normalize(command[:_READ_CHARS]), error[:_READ_CHARS] + error[-_READ_CHARS:]
+        self.command = _normalize(command[:_READ_CHARS])
+        is_long = len(error) > 2 * _READ_CHARS
+        self.error = f"{error[:_READ_CHARS]}\n{error[-_READ_CHARS:]}" if is_long else error
 
 
 def recall_at_action(

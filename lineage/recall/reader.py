@@ -82,10 +82,12 @@ def open_index(root: str) -> sqlite3.Connection:
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """Open the file of an index to be read. Raises `sqlite3.Error`."""
+    """Open the file of an index to be read, all of it in one state, whoever writes. Raises `sqlite3.Error`."""
     for special in "%?#":
         path = path.replace(special, f"%{ord(special):02x}")
-    return sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+    connection.execute("begin")  # nothing is locked before the first read
+    return connection
 
 
 def set_deadline(connection: sqlite3.Connection, deadline: float) -> None:

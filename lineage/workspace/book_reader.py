@@ -121,8 +121,7 @@ class BookReader:
         tokens = naming.find_tokens(book_entry.entry.origin or "")
         if self.removed_tokens.intersection((*tokens, book_entry.ref.scope.removeprefix(session_scope("")))):
             return False
-        path = _parse_origin_path(book_entry.entry.origin)
-        session = self._read_source_session(path) if path else None
+        session = self._find_source_session(book_entry)
         if session is None:
             return True
         is_foreign = self._agent_id and session.agent_id not in ("", self._agent_id)
@@ -133,19 +132,22 @@ class BookReader:
 
     def find_project_key(self, book_entry: BookEntry) -> str:
         """Return the key of the project of the session behind an entry, "" without one."""
-        path = _parse_origin_path(book_entry.entry.origin)
-        return self._read_source_session(path).project_key if path else ""
+        session = self._find_source_session(book_entry)
+        return session.project_key if session else ""
 
-    def _read_source_session(self, path: str) -> _SourceSession:
-        # By pattern, not by parser: a book may name hundreds of sessions.
-        if path not in self._source_sessions:
-            blob = read_or_none(self._ws.documents.store, path)
+    def _find_source_session(self, book_entry: BookEntry) -> _SourceSession | None:
+        """Return the session that an entry came from, None for none. Where a file of it is lost, another one tells."""
+        paths = _list_origin_paths(book_entry.entry.origin)
+        if paths and paths[0] not in self._source_sessions:
+            blobs = (read_or_none(self._ws.documents.store, path) for path in paths)
+            blob = next(filter(None, blobs), None)
+            # By pattern, not by parser: a book may name hundreds of sessions.
             head = blob.data.partition(b"\n---")[0] if blob else b""
             agent, is_private = _AGENT.search(head), _PRIVATE.search(head) is not None
             named = parse_own_block(b"\n".join(_PROJECT.findall(head)).decode("utf-8", "replace")) or {}
             key = build_project_key(named.get("project"), named.get("repository"))
-            self._source_sessions[path] = _SourceSession(is_private, agent[1].decode() if agent else "", key)
-        return self._source_sessions[path]
+            self._source_sessions[paths[0]] = _SourceSession(is_private, agent[1].decode() if agent else "", key)
+        return self._source_sessions[paths[0]] if paths else None
 
 
 def rank_entries(entries: Iterable[BookEntry]) -> list[BookEntry]:
@@ -172,10 +174,11 @@ def list_open_tasks(reader: BookReader, scopes: Iterable[str], now: str) -> list
     return tasks
 
 
-def _parse_origin_path(origin: str | None) -> str:
-    """Return the artifact that a link names, "" for another file; for a transcript its shorter summary."""
+def _list_origin_paths(origin: str | None) -> tuple[str, ...]:
+    """Return the artifact that a link names and its neighbours, the short ones first; () for another file."""
     path = find_target(origin or "").partition("#")[0]
     name = naming.parse_path(path)
-    if name and name.kind == naming.TRANSCRIPT:
-        return naming.artifact_path(name.stem, naming.SUMMARY)
-    return path if name else ""
+    if name is None:
+        return ()
+    others = [naming.artifact_path(name.stem, kind) for kind in (naming.SUMMARY, naming.MANIFEST, naming.TRANSCRIPT)]
+    return tuple(others if name.kind == naming.TRANSCRIPT else dict.fromkeys((path, *others)))

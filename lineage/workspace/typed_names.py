@@ -126,8 +126,9 @@ def describe_filter(ws: Workspace, name: str | None) -> str:
 
 
 def suggest_project(ws: Workspace, name: str | None) -> str:
-    """Return the name of a project that is nearly this one, "" for none."""
-    return "" if not name or is_absolute(name) else _Called(ws, name).find_likely(name)
+    """Return the name of a project that is nearly this one, "" for none, and where a project is called exactly so."""
+    called = None if not name or is_absolute(name) else _Called(ws, name)
+    return called.find_likely(name) if name and called and not called.paths else ""
 
 
 def find_scope(ws: Workspace, text: str, *, claim: bool = False) -> NamedScope:

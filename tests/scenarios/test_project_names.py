@@ -62,6 +62,12 @@ def test_a_name_that_a_list_prints_is_that_project(lineage: LineageCommand) -> N
         assert (done.code, "/opt/bob/quay, /srv/bob/quay" in done.err) == (2, True), done.err
 
 
+def test_a_search_proposes_a_project_that_is_nearly_called_so_and_never_the_same(lineage: LineageCommand) -> None:
+    capture(lineage, "/srv/bob/quay")
+    assert "(did you mean project:quay?)" in lineage("search", "wombat project:quai").out
+    assert "did you mean" not in lineage("search", "wombat project:quay").out
+
+
 @pytest.mark.slow
 @pytest.mark.in_folder
 def test_a_receipt_says_which_folder_the_project_is(lineage: LineageCommand) -> None:

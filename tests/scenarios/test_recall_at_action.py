@@ -271,6 +271,13 @@ def test_only_the_path_itself_or_a_folder_around_it_is_met(path: str, bound: str
         assert (f"file:{bound}" in _subjects(action)) == is_met
 
 
+def test_of_an_error_both_ends_are_read_and_each_once() -> None:
+    assert Action(["p"], [], "", "ETIMEDOUT").error == "ETIMEDOUT"
+    long = "a" * 30_000 + "b" * 30_000
+    head, _, tail = Action(["p"], [], "", long).error.partition("\n")
+    assert long.startswith(head) and long.endswith(tail) and len(head) == len(tail) < 30_000
+
+
 def _subjects(action: Action) -> list[str]:
     from lineage.recall.at_action import _iter_places
 

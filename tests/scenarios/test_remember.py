@@ -279,6 +279,9 @@ def test_nothing_of_a_private_session_leaves_it(vault: LineageCommand, monkeypat
     for arguments in (["--curated"], ["--scope", "global"], ["--project", "demo"], ["--daily"],
                       ["--kind", "preference"], ["--scope", "session/h7k3n4p2m2x6q3r5"]):  # fmt: skip
         assert vault("remember", *arguments, TEXT, "--json").json["reason"] == "private session"
+    secret = "https://example.org/acme/secret-client"
+    assert vault("remember", "--project", secret, TEXT, "--json").json["reason"] == "private session"
+    assert not (vault.root / "books" / "project" / "secret-client").exists()
     assert vault("remember", TEXT, "--json").json["scope"] == f"session/{token}"
 
 

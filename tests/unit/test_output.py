@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from lineage.cli import output
 from lineage.cli.output import fold, strip_controls
 
 
@@ -33,3 +34,10 @@ def test_a_command_that_is_to_be_copied_stays_on_one_line(line: str) -> None:
     folded = fold(line, 40)
     assert "\n" in folded and command in folded
     assert " ".join(folded.split()) == " ".join(line.split())
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_a_line_is_cut_on_the_narrowest_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert output.cut_line("“abcdef”").endswith("…”")

@@ -32,6 +32,9 @@ from lineage.errors import FormatError
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
+_HALF_MARKER = re.compile(
+    r"[ \t]*(?:<!?-|!?--)[^\n]*lineage|[ \t]*lineage ?: ?en?d?\b"
+)  # of an end that somebody broke
 _MARKER_START = re.compile(r"<!--[ \t]*lineage:(?:entry|end|forgotten)\b")
 _OWN_MARKER_WORD = re.compile(r"[ \t]*lineage:\w+(?:.*-->)?")
 _FORMAT_LINE = re.compile(r"^format:.*(?:\r\n|\r|\n)", re.MULTILINE)
@@ -280,13 +283,14 @@ class _BookParser:
         self._parts: list[BookPart] = []
         self._lines: list[str] = []
         self._entry: Entry | None = None
+        self._first_line = 0  # of the open entry
         self._damaged_lines: dict[str, int] = {}  # of an entry's first marker, by the ids in it
 
     def feed(self, number: int, line: str) -> None:
         word, value = parse_marker(line) or ("", "")
         if word == "entry" and (entry := parse_entry(value)):
             self._end_unclosed(number)
-            self._entry = entry
+            self._entry, self._first_line = entry, number
             self._lines.append(line)
         elif word == "forgotten" and (found := TOMBSTONE.fullmatch(value)):
             self._end_unclosed(number)
@@ -309,7 +313,7 @@ class _BookParser:
         return tuple(self._parts)
 
     def _describe_half(self, identifier: str, open_id: str) -> str:
-        """Return what is wrong with an end marker that isn't that of the entry which is open, "" for none."""
+        """Return the problem of an end marker that closes no open entry."""
         if number := self._damaged_lines.get(identifier):
             return f"a damaged marker, or one without its other half: it belongs to that of line {number}"
         if open_id:
@@ -321,7 +325,10 @@ class _BookParser:
         if self._entry:
             where = f"before line {number}" if number else "at the end of the file"
             end = f"<!-- lineage:end {self._entry.id} -->"
-            self.problems.append(f"entry {self._entry.id}: its end is missing {where}: `{end}`")
+            halves = (place for place, line in enumerate(self._lines) if _HALF_MARKER.match(line))
+            half = next((place for place in halves if not _MARKER_START.search(self._lines[place])), 0)
+            where = f", in place of line {self._first_line + half}" if half else f" {where}"
+            self.problems.append(f"entry {self._entry.id}: its end is missing{where}: `{end}`")
         self._close(sound=False)
 
     def _close(self, *, sound: bool) -> None:

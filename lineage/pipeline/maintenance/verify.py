@@ -260,7 +260,8 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
 def _build_book_remedy(what: str) -> str:
     """Return what mends a problem of a book's file."""
     if entry := _UNCLOSED.match(what):
-        return f"write that line below its text (`lineage memory edit {entry[1]}` opens it), then lineage reindex"
+        place = "there" if "in place of line" in what else "below its text"
+        return f"write that line {place} (`lineage memory edit {entry[1]}` opens it), then lineage reindex"
     if entry := _RETURNED.match(what):
         return f"lineage memory forget {entry[1]} drops it, lineage memory restore {entry[1]} keeps it"
     return _AT_LINE if what.startswith("line ") else _BY_HAND

@@ -133,6 +133,7 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
         result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
     else:
         admission = replace(admission, about=tuple(map(_resolve_subject, memo.about)))
+        admission = _claim_project(ws, memo, admission, caller)
         result = _write(ws, memo, admission, _find_origin(memo.agent_id, caller, caller_sessions))
     redactions = dict(sorted(sanitizer.redactions.items()))
     return replace(result, harness=caller.harness if caller else None, redactions=redactions)
@@ -193,12 +194,19 @@ def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | No
     return GLOBAL if is_user_kind else None
 
 
-def _find_project(ws: Workspace, memo: Memo, caller: Caller | None) -> str | None:
-    """Return the folder of the books of the project that is meant, None for none."""
+def _find_project(ws: Workspace, memo: Memo, caller: Caller | None, *, claim: bool = False) -> str | None:
+    """Return the folder of the books of the project that is meant, None for none; `claim` takes a free one."""
     if memo.project is not None:
-        return resolve_project_folder(ws, memo.project, claim=True) or memo.project
+        return resolve_project_folder(ws, memo.project, claim=claim) or memo.project
     is_meant = caller and memo.folder and has_project(find_project_key(memo.folder))
-    return resolve_project_folder(ws, memo.folder, claim=True) if is_meant else None
+    return resolve_project_folder(ws, memo.folder, claim=claim) if is_meant else None
+
+
+def _claim_project(ws: Workspace, memo: Memo, admission: Admission, caller: Caller | None) -> Admission:
+    """Take the folder of an admitted text's project. What is rejected claims none: the claim would tell of it."""
+    is_resolved = memo.scope is None and admission.scope.startswith("project/")
+    folder = _find_project(ws, memo, caller, claim=True) if is_resolved else None
+    return replace(admission, scope=f"project/{folder}") if folder else admission
 
 
 def _build_context(
@@ -208,7 +216,6 @@ def _build_context(
     tokens = [session.token for session in caller_sessions]
     token = scope_token if scope_token in tokens or not tokens else tokens[0]
     is_private = any(session.private for session in caller_sessions)
-    # A private session must not even claim a project's folder: the claim would tell that the session took place.
     project = None if is_private else _find_project(ws, memo, caller)
     has_data = bool(scope_token and ws.documents.books.get(f"{_SESSION}{scope_token}", policy.FINDING).parts)
     return policy.CandidateContext(token, memo.agent_id, project, is_private, has_data)

@@ -229,6 +229,11 @@ def test_damage_is_kept_and_reported(text: str, entries: int, hand: int, problem
     ("text", "what"),
     [
         (OPENING + TEXT, f"entry {entry().id}: its end is missing at the end of the file: `{END.strip()}`"),
+        (
+            OPENING + TEXT + END.replace("end", "en"),
+            f"entry {entry().id}: its end is missing, in place of line {len((OPENING + TEXT).splitlines()) + 1}: "
+            f"`{END.strip()}`",
+        ),
         (OPENING.replace('"at"', "at", 1) + END, "its JSON breaks at character"),
         (OPENING.replace('"at"', '"when"', 1) + END, "it lacks at; a whole one is `<!-- lineage:entry {"),
         (OPENING.replace('"at"', '"id": "0", "at"') + END, "its JSON can't be read (a key is there twice)"),

@@ -437,6 +437,16 @@ def test_no_trial_no_other_agent_and_no_other_project_is_in_it(ws: Workspace) ->
     assert [word for word in ("wombat", "quokka", "numbat") if word in told(ws, project=None)] == []
 
 
+@pytest.mark.leaves_findings
+def test_what_another_agent_learned_is_not_told_where_its_session_s_summary_is_lost(ws: Workspace) -> None:
+    origin = capture(ws, "s-1", agent_id="eve").replace("manifest", "transcript")
+    write_entry(ws, "project/demo", "preference", "Feed the numbat.", source=USER_TURN, origin=f"[[{origin}]]")
+    assert "numbat" in told(ws, agent_id="eve")
+    assert "numbat" not in told(ws)
+    ws.documents.store.delete(origin.replace("transcript", "summary"))
+    assert "numbat" not in told(ws)
+
+
 def test_what_another_agents_session_left_in_the_projects_books_is_not_told(ws: Workspace) -> None:
     origin = capture(ws, "s-1", agent_id="eve")
     left = {"origin": f"[[{origin}]]"}

@@ -100,6 +100,11 @@ def pin(ws: Workspace, entry: Entry) -> None:
     books.pin_entry(ws, entry.id)
 
 
+def pin_by_hand(ws: Workspace, entry: Entry) -> None:
+    book = ws.documents.books.read(BOOK)
+    ws.documents.books.write_merged(BOOK, book, book_edits.replace_entry(book, entry._replace(pinned=True)))
+
+
 def tick_by_hand(ws: Workspace, entry: Entry) -> None:
     book = ws.documents.books.read(BOOK)
     task = entry._replace(text=f"- [x] {entry.body}\n")
@@ -110,7 +115,7 @@ def supersede(ws: Workspace, entry: Entry) -> None:
     write_entry(ws, BOOK.scope, BOOK.kind, "Look at nothing.", supersedes=(entry.id,))
 
 
-@pytest.mark.parametrize("touch", [edit, edit_by_hand, pin, tick_by_hand, supersede])
+@pytest.mark.parametrize("touch", [edit, edit_by_hand, pin, pin_by_hand, tick_by_hand, supersede])
 def test_what_a_person_touched_stays(ws: Workspace, path: str, touch: Callable[[Workspace, Entry], None]) -> None:
     entry = learn_long_ago(ws, path)
     touch(ws, entry)
