@@ -104,6 +104,7 @@ def examine(root: Path) -> DoctorReport:
         findings += found
         if root.is_dir():  # a bucket's listing takes too long
             findings += run_in_workspace(root, _check_listing)
+            findings += run_in_workspace(root, _check_books)
     findings += [
         DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
         for warning in load_settings(open_store(root)).unknown
@@ -151,6 +152,14 @@ def _check_listing(ws: Workspace) -> list[DoctorFinding]:
         DoctorFinding("memory", f"{pluralize(count, noun)} of memory/ {'is' if count == 1 else 'are'} {what}", mend)
         for (noun, what, mend), count in sorted(Counter(found).items())
     ]
+
+
+def _check_books(ws: Workspace) -> list[DoctorFinding]:
+    """Return a finding if books are damaged: what a broken marker held counts as a person's text until it is mended."""
+    books = (ws.documents.books.read(ref) for ref in ws.documents.books.list())
+    count = sum(bool(book.problems) for book in books)
+    what = f"{pluralize(count, 'book')} of books/ {'is' if count == 1 else 'are'} damaged"
+    return [DoctorFinding("books", what, "`lineage verify` names the lines, and what to write there")] if count else []
 
 
 def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str, str]) -> Iterator[DoctorFinding]:

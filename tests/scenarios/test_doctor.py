@@ -145,6 +145,15 @@ def test_a_missing_engine_is_a_finding(lineage: LineageCommand, monkeypatch: pyt
     assert "google-re2" in done.out
 
 
+@pytest.mark.leaves_findings
+def test_a_damaged_book_is_a_finding(lineage: LineageCommand) -> None:
+    lineage("remember", "--project", "demo", "The parser keeps the last line.")
+    (book,) = (lineage.root / "books" / "project" / "demo").glob("note.md")
+    book.write_text(book.read_text().replace("lineage:end", "lineage:en"))
+    done = lineage("doctor")
+    assert (done.code, "1 book of books/ is damaged" in done.out, "lineage verify" in done.out) == (4, True, True)
+
+
 def test_an_unknown_setting_warns_and_is_a_finding(lineage: LineageCommand) -> None:
     settings = lineage.root / "lineage.toml"
     settings.write_text("[ledger]\nmax_bites = 5000\n")
