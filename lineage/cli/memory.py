@@ -6,11 +6,11 @@ from lineage.cli.lazy import LazyGroup
 
 _MODULES = {
     "list": "book.listing:list_command", "show": "book.entries:show", "why": "book.entries:why", "add": "remember:add",
-    "edit": "book.edit:edit", "done": "book.entries:done", "pin": "book.entries:pin", "move": "book.entries:demote",
+    "edit": "book.edit:edit", "done": "book.entries:done", "pin": "book.entries:pin", "move": "book.entries:move",
     "forget": "book.forget:forget", "restore": "book.forget:restore", "review": "book.review:command",
     "relearn": "book.entries:relearn", "migrate": "book.entries:migrate",
 }  # fmt: skip
-_OLD_NAMES = {"confirm": "book.entries:confirm", "demote": "book.entries:demote"}
+_OLD_NAMES = {"confirm": "book.entries:confirm", "demote": "book.entries:move"}
 _MEANINGS = {
     "confirm": ("lineage memory review",), "demote": ("lineage memory move",), "correct": ("lineage memory edit",),
     **dict.fromkeys(("delete", "remove", "rm"), ("lineage memory forget",)), "undo": ("lineage memory restore",),

@@ -74,14 +74,14 @@ class Books:
         source, target = BookRef(scope, kind, PENDING), BookRef(scope, kind)
         pending, book = self.read(source), self.read(target)
         left_pending, grown_book = book_edits.confirm(pending, book, identifier, now)
-        # The target first, here and in `demote`: a crash between the two leaves the entry twice, never lost.
+        # The target first, here and in `move`: a crash between the two leaves the entry twice, never lost.
         self.write_merged(target, book, grown_book)
         self.write_merged(source, pending, left_pending)
 
-    def demote(self, source: BookRef, target: BookRef, identifier: str, now: str) -> None:
+    def move(self, source: BookRef, target: BookRef, identifier: str, now: str) -> None:
         """Move an entry into a book of another scope, and forget it in its own. Raises NotFoundError."""
         book, other = self.read(source), self.read(target)
-        left_book, grown_book = book_edits.demote(book, other, identifier, now)
+        left_book, grown_book = book_edits.move(book, other, identifier, now)
         self.write_merged(target, other, grown_book)
         self.write_merged(source, book, left_book)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from lineage.core.base.about import COMMAND, ERROR, ERROR_NAME, FILE, build_subject
 from lineage.core.base.project import is_absolute, relate_path
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
-from lineage.extraction.calls import EDITS, MULTI_FILE_TOOL, READS, RUNS, get_tool_name
+from lineage.extraction.calls import EDITS, READS, RUNS, get_tool_name, list_call_files
 from lineage.extraction.candidates import LESSON, Candidate
 
 _MAX_FILES = 4  # more than these are a list of what was done
@@ -108,8 +108,7 @@ class _Calls:
             self.programs |= {words[0] for words in _split_commands(turn.input)}
             self.files |= {path for token in _find_paths(turn.input) if "/" in token and (path := self.relate(token))}
         elif name in EDITS or name in READS:
-            paths = turn.input.split(", ") if name == MULTI_FILE_TOOL else [turn.input]
-            related = set(filter(None, map(self.relate, paths)))
+            related = set(filter(None, map(self.relate, list_call_files(turn))))
             self.files |= related
             if name in EDITS:
                 self._edited |= related

@@ -39,17 +39,28 @@ ALLOWED_KINDS = {
 }  # fmt: skip
 
 _MANUAL, _USER_TURN, _ASSISTANT_TURN = "manual", "user_turn", "assistant_turn"
-MIN_WIDTH = 6  # In Latin characters. A character of a script without spaces counts two.
+MIN_ENTRY_WIDTH = 6  # In Latin characters. A character of a script without spaces counts two.
 MAX_LENGTH = 500
 MAX_NOTE_LENGTH = 4_000
 
 # The reasons for a rejection, in the order of the checks.
+BAD_KIND = "kind"
+BAD_LENGTH = "length"
+NOT_PLAIN = "not plain text"
+SELF_REFERENCE = "self-reference"
+PERMISSION = "permission"
+NO_DATA = "no data attached"
+PRIVATE = "private session"
+TOOL_OUTPUT = "tool output"
+NO_SESSION = "no session"
+REMOVED = "removed session"
+KNOWN = "known"
+FORGOTTEN = "forgotten"
+TOO_MANY = "too many wait"
 REASONS = (
-    "kind", "length", "not plain text", "self-reference", "permission", "no data attached", "private session",
-    "tool output", "no session", "removed session", "known", "forgotten", "too many wait",
+    BAD_KIND, BAD_LENGTH, NOT_PLAIN, SELF_REFERENCE, PERMISSION, NO_DATA, PRIVATE, TOOL_OUTPUT, NO_SESSION, REMOVED,
+    KNOWN, FORGOTTEN, TOO_MANY,
 )  # fmt: skip
-_BAD_KIND, _BAD_LENGTH, _NOT_PLAIN, _SELF_REFERENCE, _PERMISSION, _NO_DATA, PRIVATE = REASONS[:7]
-_TOOL, _NO_SESSION, REMOVED, KNOWN, _FORGOTTEN, TOO_MANY = REASONS[7:]
 
 _SELF_REFERENCES = PhraseMatcher(policy_phrases.SELF_REFERENCE)
 _SAFEGUARDS = PhraseMatcher(policy_phrases.SAFEGUARD)
@@ -177,7 +188,7 @@ def select_new(
         text = normalize_text(admission.text)
         identifier = identify(admission)
         if identifier in forgotten:
-            dropped[_FORGOTTEN] += 1
+            dropped[FORGOTTEN] += 1
         elif text in known or identifier in known or text in seen:
             dropped[KNOWN] += 1
         else:
@@ -210,12 +221,12 @@ def _find_fault(candidate: Candidate, context: CandidateContext, via: str) -> st
     kind, text = candidate.kind, candidate.text.strip()
     max_length, max_lines = (MAX_NOTE_LENGTH, len(text)) if kind == NOTE else (MAX_LENGTH, 1)
     checks: tuple[tuple[str, Callable[[], bool]], ...] = (
-        (_BAD_KIND, lambda: kind not in ALLOWED_KINDS[via]),
-        (_BAD_LENGTH, lambda: measure_width(text) < MIN_WIDTH or len(text) > max_length),
-        (_NOT_PLAIN, lambda: not any(map(str.isalpha, text)) or len(text.splitlines()) > max_lines),
-        (_SELF_REFERENCE, lambda: via != TERMINAL and is_self_referential(text)),  # the user may say such things
-        (_PERMISSION, lambda: is_permission(text)),
-        (_NO_DATA, lambda: kind == FINDING and not context.has_data),
+        (BAD_KIND, lambda: kind not in ALLOWED_KINDS[via]),
+        (BAD_LENGTH, lambda: measure_width(text) < MIN_ENTRY_WIDTH or len(text) > max_length),
+        (NOT_PLAIN, lambda: not any(map(str.isalpha, text)) or len(text.splitlines()) > max_lines),
+        (SELF_REFERENCE, lambda: via != TERMINAL and is_self_referential(text)),  # the user may say such things
+        (PERMISSION, lambda: is_permission(text)),
+        (NO_DATA, lambda: kind == FINDING and not context.has_data),
     )
     return next((reason for reason, is_fault in checks if is_fault()), "")
 
@@ -223,10 +234,10 @@ def _find_fault(candidate: Candidate, context: CandidateContext, via: str) -> st
 def _find_scope_fault(candidate: Candidate, context: CandidateContext, scope: str, *, is_requested: bool) -> str:
     """Return the reason that keeps a text out of a scope, "" for none. A requested scope is never quietly replaced."""
     if scope == session_scope(context.token):
-        return "" if context.token else _NO_SESSION
+        return "" if context.token else NO_SESSION
     if not is_allowed_in_scope(scope, private=context.private, token=context.token):
         return PRIVATE
-    return _TOOL if is_requested and _tainting_tool(candidate) else ""
+    return TOOL_OUTPUT if is_requested and _tainting_tool(candidate) else ""
 
 
 def _choose_scope(candidate: Candidate, context: CandidateContext, via: str) -> str:

@@ -99,7 +99,7 @@ class StatementWords:
         return bool(self.old or self.denied or self.is_meta or self.is_no_more)
 
     def _find(self, sign: str) -> Iterator[re.Match[str]]:
-        """Return where signs of a list are; where none can be without the pattern, which is slow."""
+        """Return the matches of a list of signs. A look for their first words spares the slow pattern."""
         if not any(map(self._folded.__contains__, _list_starts(sign))) and not is_unspaced(self._folded):
             return iter(())
         return _compile_signs(sign).finditer(self._folded)

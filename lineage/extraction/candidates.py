@@ -21,8 +21,8 @@ from lineage.extraction.features import (
     CHECKER,
     DOUBTED,
     EVER,
-    FINDING,
     OFF_SUBJECT,
+    REVIEW_FINDING,
     Utterance,
     read_utterances,
 )
@@ -41,7 +41,7 @@ TASK = "task"
 CONTEXT = "context"
 KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
 
-MIN_WIDTH = 14  # In Latin characters. A character of a script without spaces counts two.
+MIN_STATEMENT_WIDTH = 14  # In Latin characters. A character of a script without spaces counts two.
 MAX_LENGTH = 500  # of a statement: its sentence, and the rest of the paragraph after a label
 MAX_PER_SPEAKER, MAX_EXPLICIT = 4, 12
 _TURNS_PER_EXTRA = 100  # a longer session may say more
@@ -192,7 +192,7 @@ def is_statement(one: Utterance) -> bool:
     text = one.sentence.text
     is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
     is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _TO_COMPACT.match(text))
-    return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_WIDTH
+    return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_STATEMENT_WIDTH
 
 
 def _is_aside(one: Utterance) -> bool:
@@ -239,7 +239,7 @@ def is_unsettled(one: Utterance) -> bool:
 
     Nothing of it shall hold: it is kept as what was asked.
     """
-    is_flaw = one.role == USER and FINDING in one.marks and not one.label
+    is_flaw = one.role == USER and REVIEW_FINDING in one.marks and not one.label
     return is_question(one) or is_flaw or _is_errand(one)
 
 
@@ -354,7 +354,7 @@ def attribute_quote(
     """
     wanted, line = normalize_text(quote), to_one_line(text)
     evidence = evidence or ToolEvidence(turns)
-    if measure_width(wanted) < MIN_WIDTH:
+    if measure_width(wanted) < MIN_STATEMENT_WIDTH:
         return None
     for turn in turns:
         if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalize_text(turn.text):

@@ -14,7 +14,7 @@ from lineage.core.format.summary import CHECK
 from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_words
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
-from lineage.extraction.calls import EDITS, MULTI_FILE_TOOL, READS, RUNS, get_tool_name
+from lineage.extraction.calls import EDITS, READS, RUNS, get_tool_name, list_call_files
 from lineage.extraction.candidates import DECISION, LESSON, TASK, Candidate, extract_with_tool_overlap
 
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
@@ -168,7 +168,7 @@ class _TurnCounter:
         name = get_tool_name(turn)
         for names, inputs in self.inputs.items():
             if name in names:
-                inputs.update(dict.fromkeys(turn.input.split(", ") if name == MULTI_FILE_TOOL else [turn.input]))
+                inputs.update(dict.fromkeys(list_call_files(turn)))
         if name in RUNS and turn.role == ASSISTANT:
             whole = "\n".join((*(part.text for part in turn.parts), turn.input))
             message = _COMMIT.search(whole)

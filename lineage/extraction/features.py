@@ -5,7 +5,7 @@ Pure functions of turns. What a feature weighs is fitted (`weights.json`), and `
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -19,13 +19,14 @@ from lineage.extraction.sentences import Sentence, split_sentences
 
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
-CHECKED, CHECKER, FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
+CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
 _UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER})
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
 _MIN_REVIEW = 3  # sentences
+_RARE, _OFTEN, _VERY_OFTEN = 0.7, 1.6, 2.6  # of words in a session
 _LONG_TALK = 40  # sentences: in fewer no word comes often
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
@@ -223,62 +224,98 @@ def _combine(seen: dict[str, str], role: str) -> dict[str, str]:
     return combined if _PERSONAL & seen.keys() or role != USER else combined | {"impersonal": ""}
 
 
+@dataclass(frozen=True, slots=True)
+class _SessionStats:
+    """What is counted over a whole session. `letters` has one for each turn, `followers` the next one's."""
+
+    letters: str
+    edited: Set[str]
+    sentences: int
+    counts: Counter[str]
+    labels: Counter[tuple[int, str]]
+    followers: Sequence[str]
+    prompts: Sequence[int]
+    answers: Set[int]
+    reviews: Set[int]
+    last_messages: Set[int]
+
+    def measure_centrality(self, one: Utterance) -> float:
+        """Return how often a sentence's words come in the session: 0 for words of it alone."""
+        subject = one.content | one.names
+        return sum(min(self.counts[word], 6) - 1 for word in subject) / max(4, len(subject))
+
+
 def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
     """Add what is seen only from the whole session."""
-    letters = "".join(marks.letters)
-    total, first_edit = max(1, len(letters)), letters.find("e")
-    prompts = [place for place, letter in enumerate(letters) if letter == "u"]
-    answers_question = _places_after_questions(found, letters)
-    counts = Counter(word for one in found for word in one.content | one.names)
-    labels = Counter((one.place, one.label) for one in found if one.label and "begins in bold" in one.seen)
-    followers = _find_followers(letters)
-    reviews = _find_reviews(found)
-    messages = [place for place, letter in enumerate(letters) if letter in "ua"][-_LAST_MESSAGES:]
+    stats = _count_session(found, marks)
     user_words: set[str] = set()
     for one in found:  # in order: what the user has said by then
         user_words |= one.content | one.names if one.role == USER else frozenset()
-        subject = one.content | one.names
-        central = sum(min(counts[word], 6) - 1 for word in subject) / max(4, len(subject))
-        after = followers[one.place]
-        parts = [_PART.findall(name) for name in one.names]
-        edited = sum(bool(part) and marks.edited.issuperset(part) for part in parts)
-        checks = [
-            ("its words are rare here", central < 0.7),
-            ("its words come often", central >= 1.6),
-            ("its words come very often", central >= 2.6),
-            ("four content words", len(one.content) > 3),
-            ("names what was edited", bool(parts) and edited * 2 >= len(parts)),
-            ("late", one.place / total > 0.66),
-            ("early", one.place / total < 0.25),
-            ("after an edit", 0 <= first_edit < one.place),
-            ("an edit follows", "e" in letters[one.place + 1 : one.place + 4]),
-            ("an edit before", "e" in letters[max(0, one.place - 8) : one.place]),
-        ]
-        if one.role == USER:
-            checks += [
-                ("first prompt", one.place == prompts[0]),
-                ("after a question", one.place in answers_question),
-                ("unanswered", not after),
-            ]
-        else:
-            is_closing = after in ("", "u")
-            rest = sum(place > one.place for place in prompts[-2:])
-            checks += [
-                ("closing message", is_closing),
-                ("closing and a change", is_closing and "^change" in one.seen),
-                ("closing and code", is_closing and "code" in one.seen),
-                ("a call follows", after in ("e", "c")),
-                ("last answer", rest == 0),
-                ("last answer but one", rest == 1),
-                ("names what the user named", bool(one.names & user_words)),
-                ("in the user's words", len(one.content) > 3 and len(one.content & user_words) * 2 >= len(one.content)),
-            ]
+        centrality = stats.measure_centrality(one)
+        checks = [*_check_place(one, stats, centrality)]
+        checks += _check_prompt(one, stats) if one.role == USER else _check_message(one, stats, user_words)
         one.seen.update((name, "") for name, holds in checks if holds)
-        one.marks |= {"at the end"} if one.place in messages else frozenset()
-        one.marks |= {FINDING} if one.place in reviews and _is_flaw(one) else frozenset()
-        is_subject = len(found) < _LONG_TALK or central >= (1.6 if "an item" in one.seen else 0.7)
-        one.marks |= frozenset() if is_subject else {OFF_SUBJECT}
-        one.marks |= {"one of many labels"} if labels[one.place, one.label] > _MANY_LABELS else frozenset()
+        one.marks |= {name for name, holds in _check_marks(one, stats, centrality) if holds}
+
+
+def _count_session(found: Sequence[Utterance], marks: _Marks) -> _SessionStats:
+    letters = "".join(marks.letters)
+    return _SessionStats(
+        letters=letters,
+        edited=marks.edited,
+        sentences=len(found),
+        counts=Counter(word for one in found for word in one.content | one.names),
+        labels=Counter((one.place, one.label) for one in found if one.label and "begins in bold" in one.seen),
+        followers=_find_followers(letters),
+        prompts=[place for place, letter in enumerate(letters) if letter == "u"],
+        answers=_places_after_questions(found, letters),
+        reviews=_find_reviews(found),
+        last_messages={*[place for place, letter in enumerate(letters) if letter in "ua"][-_LAST_MESSAGES:]},
+    )
+
+
+def _check_place(one: Utterance, stats: _SessionStats, centrality: float) -> Iterator[tuple[str, bool]]:
+    letters, place = stats.letters, one.place
+    parts = [_PART.findall(name) for name in one.names]
+    edited = sum(bool(part) and stats.edited >= {*part} for part in parts)
+    yield "its words are rare here", centrality < _RARE
+    yield "its words come often", centrality >= _OFTEN
+    yield "its words come very often", centrality >= _VERY_OFTEN
+    yield "four content words", len(one.content) > 3
+    yield "names what was edited", bool(parts) and edited * 2 >= len(parts)
+    yield "late", place / max(1, len(letters)) > 0.66
+    yield "early", place / max(1, len(letters)) < 0.25
+    yield "after an edit", 0 <= letters.find("e") < place
+    yield "an edit follows", "e" in letters[place + 1 : place + 4]
+    yield "an edit before", "e" in letters[max(0, place - 8) : place]
+
+
+def _check_prompt(one: Utterance, stats: _SessionStats) -> Iterator[tuple[str, bool]]:
+    yield "first prompt", one.place == stats.prompts[0]
+    yield "after a question", one.place in stats.answers
+    yield "unanswered", not stats.followers[one.place]
+
+
+def _check_message(one: Utterance, stats: _SessionStats, user_words: Set[str]) -> Iterator[tuple[str, bool]]:
+    after = stats.followers[one.place]
+    is_closing = after in ("", "u")
+    rest = sum(place > one.place for place in stats.prompts[-2:])
+    yield "closing message", is_closing
+    yield "closing and a change", is_closing and "^change" in one.seen
+    yield "closing and code", is_closing and "code" in one.seen
+    yield "a call follows", after in ("e", "c")
+    yield "last answer", rest == 0
+    yield "last answer but one", rest == 1
+    yield "names what the user named", not one.names.isdisjoint(user_words)
+    yield "in the user's words", len(one.content) > 3 and len(one.content & user_words) * 2 >= len(one.content)
+
+
+def _check_marks(one: Utterance, stats: _SessionStats, centrality: float) -> Iterator[tuple[str, bool]]:
+    is_long = stats.sentences >= _LONG_TALK
+    yield "at the end", one.place in stats.last_messages
+    yield REVIEW_FINDING, one.place in stats.reviews and _is_flaw(one)
+    yield OFF_SUBJECT, is_long and centrality < (_OFTEN if "an item" in one.seen else _RARE)
+    yield "one of many labels", stats.labels[one.place, one.label] > _MANY_LABELS
 
 
 def _find_reviews(found: Sequence[Utterance]) -> frozenset[int]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lineage.core.base.about import FILE, split_subject
 from lineage.core.format.turns import ASSISTANT, Turn
 from lineage.extraction.amendments import measure_overlap
-from lineage.extraction.calls import EDITS, MULTI_FILE_TOOL, get_tool_name
+from lineage.extraction.calls import EDITS, get_tool_name, list_call_files
 from lineage.extraction.sentences import split_sentences
 
 _MAX_LENGTH = 400
@@ -42,8 +42,8 @@ def read_outcome(turns: Iterable[Turn]) -> SessionOutcome:
     for turn in turns:
         if turn.role == ASSISTANT and turn.text and not turn.name and not turn.thinking:
             last = turn.text
-        elif turn.role == ASSISTANT and turn.name and (name := get_tool_name(turn)) in EDITS:
-            files |= dict.fromkeys(turn.input.split(", ") if name == MULTI_FILE_TOOL else [turn.input])
+        elif turn.role == ASSISTANT and turn.name and get_tool_name(turn) in EDITS:
+            files |= dict.fromkeys(list_call_files(turn))
     sentences = (one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task)
     return SessionOutcome(tuple(one.text for one in sentences if not _LEFT.search(one.folded)), tuple(files))
 

@@ -8,7 +8,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced, measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, USER, Turn
-from lineage.extraction.candidates import CONTEXT, DECISION, KINDS, MIN_WIDTH, PREFERENCE, TASK, Candidate
+from lineage.extraction.candidates import CONTEXT, DECISION, KINDS, MIN_STATEMENT_WIDTH, PREFERENCE, TASK, Candidate
 from lineage.extraction.phrases import PhraseMatcher
 from lineage.extraction.sentences import Sentence, split_sentences
 
@@ -41,7 +41,7 @@ def _find(turns: Sequence[Turn]) -> list[tuple[int, int, Candidate]]:
         for sentence in split_sentences(turn.text, _MAX_LENGTH) if speaks else ():
             kind, is_labelled = classify(sentence, turn.role)
             text = to_one_line(sentence.text) if kind else ""
-            if measure_width(text) < MIN_WIDTH:
+            if measure_width(text) < MIN_STATEMENT_WIDTH:
                 continue
             key, earlier = normalize_text(text), by_text.get(normalize_text(text))
             if earlier and earlier[2].role == ASSISTANT and turn.role == USER:

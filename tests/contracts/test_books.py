@@ -168,7 +168,7 @@ def test_what_waits_is_confirmed(store: Store) -> None:
 def test_what_is_demoted_lies_in_the_other_book(store: Store) -> None:
     books, target = Books(store), BookRef("session/x", "fact")
     books.add(SCOPE, KIND, entry())
-    books.demote(REF, target, entry().id, LATER)
+    books.move(REF, target, entry().id, LATER)
     assert (said(store), said(store, target)) == ([], ["One."])
     assert books.add(SCOPE, KIND, entry()) is False
 

@@ -85,7 +85,7 @@ COMMANDS = {
     "done": BookCommand("release notes", books.set_task_done),
     "pin": BookCommand(WORD, books.pin_entry),
     "pin globally": BookCommand("release notes", lambda ws, entry: books.pin_globally(ws, entry, "decision")),
-    "demote": BookCommand(WORD, lambda ws, entry: books.demote_entry(ws, entry, "project/demo"), "was moved: it is"),
+    "demote": BookCommand(WORD, lambda ws, entry: books.move_entry(ws, entry, "project/demo"), "was moved: it is"),
     "forget": BookCommand(WORD, books.forget_entry, "forgotten already"),
     "confirm": BookCommand(
         "second Tuesday",

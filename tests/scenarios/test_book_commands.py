@@ -1,6 +1,6 @@
 """`lineage memory`: looking at books and changing them.
 
-What the guards rest on: `found`, `changeable`, `refuse_agents`, `demote`, `_marked` and `settled` of
+What the guards rest on: `found`, `changeable`, `refuse_agents`, `move`, `_marked` and `settled` of
 pipeline/memory/books.py; the comparison and `refuse_agents` in `confirm_entries`.
 """
 

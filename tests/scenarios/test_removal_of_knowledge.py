@@ -19,7 +19,7 @@ from lineage.core.format.checkpoint import Checkpoint, Message
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
-from lineage.pipeline.memory.books import demote_entry, edit_entry
+from lineage.pipeline.memory.books import edit_entry, move_entry
 from lineage.pipeline.memory.waiting_entries import confirm_entries, load_evidence
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
@@ -94,7 +94,7 @@ def test_every_entry_goes_and_leaves_its_id(ws: Workspace) -> None:
 def test_wherever_it_has_come_to(ws: Workspace) -> None:
     """Confirmed, moved to another scope, rolled over, changed by hand, copied into the curated book."""
     confirm_entries(at_time(ws, LATER), load_evidence(ws, [waiting(ws, "preference").id]))
-    demote_entry(ws, ws.documents.books.get("project/demo", "decision").entries[0].id, "agent/default")
+    move_entry(ws, ws.documents.books.get("project/demo", "decision").entries[0].id, "agent/default")
     ws.documents.books.roll_over("project/demo", "lesson", Cap(0, 0))
     (task,) = ws.documents.books.get("project/demo", "task").entries
     edit_entry(ws, task.id, "Wash the wombat twice, I say.")

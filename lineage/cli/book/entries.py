@@ -162,7 +162,7 @@ def _ask_kind(*, as_json: bool) -> str:
 @options.command("move", writes=True)
 @click.argument("entry_id", metavar="ID")
 @click.argument("scope", callback=options.expand_scope)
-def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
+def move(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     """Move an entry to another scope, from all projects to one for example.
 
     SCOPE is global, a project (project/NAME, owner/name, a folder), agent/ID, peer/ID or session/TOKEN. The entry gets
@@ -177,7 +177,7 @@ def demote(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
     def move(ws: Workspace) -> tuple[books.EntryLocation, str]:
         caller = detect_caller()
         target = find_scope(ws, scope, claim=caller is None)
-        return books.demote_entry(ws, entry_id, target.scope, caller), target.note
+        return books.move_entry(ws, entry_id, target.scope, caller), target.note
 
     place, note = run_in_workspace(root, move, writes=True)
     warn(note)

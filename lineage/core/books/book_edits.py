@@ -148,7 +148,7 @@ def replace_entry(book: Book, entry: Entry) -> Book:
     return with_parts(book, (new_part if other is part else other for other in book.parts))
 
 
-def demote(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, Book]:
+def move(book: Book, target: Book, identifier: str, now: str) -> tuple[Book, Book]:
     """Move an entry into the book of another scope, and forget it in its own. Return both books, its own first."""
     entry = find_entry(book, identifier)
     new_id = compute_entry_id(target.scope, target.kind, entry.body, entry.origin)

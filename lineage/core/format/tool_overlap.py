@@ -66,7 +66,7 @@ class FoldedTexts(dict[str, str]):
 
 
 def fold_once(texts: Sequence[object], folded: FoldedTexts | None = None) -> Callable[[str], str]:
-    """Return what folds a text: each once where they are in memory, else anew, so that memory is bounded."""
+    """Return a function that folds a text. It keeps the results of texts in memory, and of others none."""
     return (FoldedTexts() if folded is None else folded).__getitem__ if isinstance(texts, tuple) else fold_readings
 
 

@@ -27,7 +27,7 @@ def compare_sessions(
     groups: Sequence[SessionSources],
     progress: Callable[[int, int], None],
 ) -> Iterator[Callable[[], Workspace]]:
-    """Yield what opens a workspace, at this one's time, that knows what the tools of all these sessions printed.
+    """Yield a function that opens a workspace, at this one's time, which knows what all these sessions' tools printed.
 
     So none quotes what a tool printed in an older session, whichever of them is captured first. (reliability: overlap)
     """

@@ -89,7 +89,7 @@ def _read_written(path: Path) -> str:
 
 
 def list_open_sessions(ws: Workspace, histories: HarnessHistories) -> tuple[list[OpenSession], list[SeenSession]]:
-    """Return the sessions that hooks told of and that wait, and those that are over and that nobody captured."""
+    """Return the waiting and the overdue sessions that hooks reported: those are running, these have ended."""
     waiting, overdue = [], []
     for seen in ws.telemetry.list_seen_sessions():
         path = locate_transcript(histories, seen.harness, seen.session_id, seen.transcript_path)

@@ -41,8 +41,9 @@ _MAX_CANDIDATES = 5
 
 @dataclass(frozen=True, slots=True)
 class EntryLocation:
-    """An entry (handwritten text without markers is one too), its shelf, its first line, and its state: six words.
+    """An entry (handwritten text without markers is one too), its shelf, its first line, and its state.
 
+    `state` is STANDING, SUPERSEDED, DONE, PINNED, WAITING or STALE;
     `successor` took the place of a superseded one.
     """
 
@@ -208,7 +209,7 @@ def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller
     return _apply_change(ws, location, lambda book: book_edits.pin(book, location.entry.id, ws.now, is_pinned=pinned))
 
 
-def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None = None) -> EntryLocation:
+def move_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None = None) -> EntryLocation:
     """Move an entry to another scope, under a new id.
 
     Raises as `find_entry`, InvalidInput if it is there already, was forgotten there, or a derived one would become
@@ -227,7 +228,7 @@ def demote_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None =
     _refuse_forgotten(ws, target, new_id)
 
     def move(staged: Workspace) -> None:
-        staged.documents.books.demote(location.ref, target, location.entry.id, ws.now)
+        staged.documents.books.move(location.ref, target, location.entry.id, ws.now)
         staged.documents.books.roll_over(target.scope, target.kind)
 
     change_books(ws, move)

@@ -35,25 +35,27 @@ REMEMBERED, PENDING_STATUS, KNOWN, FORGOTTEN, DROPPED = "remembered", "pending",
 DAILY = "daily"
 _SESSION = "session/"
 _STANDARD_KINDS = frozenset({*KINDS, CURATED, DAILY})
-_NO_KIND = "kind"
-UNTIL_CAPTURE = "until capture"
-_HINTS = {
-    "kind": "from inside a harness: one of " + ", ".join((*KINDS, DAILY)),
-    "length": "give at least a few words; a note or handoff has up to 4,000 characters, anything else 500",
-    "not plain text": "give one line of words; `--kind note` takes several lines",
-    "self-reference": "memory is about the user and the work, not about the assistant",
-    "permission": "a memory grants nothing; what is meant so is written into AGENT_MEMORY.md by hand",
-    "no data attached": "findings belong to a session with data; `--kind fact` or `--kind lesson` may be meant",
-    "private session": "nothing of a private session leaves it: give `--scope session/TOKEN` of that session",
-    "tool output": "what a tool has said stays in its session",
-    "removed session": "a removed session does not come back",
-    "too many wait": "look at what waits first: `lineage memory list --pending`",
+_REJECTION_HINTS = {
+    policy.BAD_KIND: "from inside a harness: one of " + ", ".join((*KINDS, DAILY)),
+    policy.BAD_LENGTH: "give at least a few words; a note or handoff has up to 4,000 characters, anything else 500",
+    policy.NOT_PLAIN: "give one line of words; `--kind note` takes several lines",
+    policy.SELF_REFERENCE: "memory is about the user and the work, not about the assistant",
+    policy.PERMISSION: "a memory grants nothing; what is meant so is written into AGENT_MEMORY.md by hand",
+    policy.NO_DATA: "findings belong to a session with data; `--kind fact` or `--kind lesson` may be meant",
+    policy.PRIVATE: "nothing of a private session leaves it: give `--scope session/TOKEN` of that session",
+    policy.TOOL_OUTPUT: "what a tool has said stays in its session",
+    policy.NO_SESSION: "name where it belongs, for example `--scope project/NAME`",
+    policy.REMOVED: "a removed session does not come back",
+    policy.TOO_MANY: "look at what waits first: `lineage memory list --pending`",
+}
+_UNTIL_CONFIRMED_HINT = "only this session sees it until the user confirms it: `lineage memory review ID`"
+_UNTIL_CAPTURE_HINT = (
+    "only this session sees it until its capture finds no tool's words in it, or the user confirms it: "
+    "`lineage memory review ID`"
+)
+_STATE_HINTS = {
     PENDING: "it waits: `lineage memory review` puts it in force",
-    GLOBAL: "only this session sees it until the user confirms it: `lineage memory review ID`",
-    UNTIL_CAPTURE: "only this session sees it until its capture finds no tool's words in it, or the user confirms it: "
-    "`lineage memory review ID`",
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
-    "no session": "name where it belongs, for example `--scope project/NAME`",
 }
 
 
@@ -130,7 +132,9 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
     admission = _admit(memo, scope, kind, _build_context(ws, memo, scope, caller_sessions, caller), caller)
     if isinstance(admission, policy.Rejection):
         reason = admission.reason
-        result = RememberResult(status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_HINTS.get(reason))
+        result = RememberResult(
+            status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_REJECTION_HINTS.get(reason)
+        )
     else:
         admission = replace(admission, about=tuple(map(_resolve_subject, memo.about)))
         admission = _claim_project(ws, memo, admission, caller)
@@ -229,7 +233,7 @@ def _admit(
     judged_kind = kind if kind in policy.ALLOWED_KINDS[via] else NOTE
     candidate = Candidate(judged_kind, memo.text, role, "", quote=memo.text)
     if caller and kind.partition("/")[0] not in _STANDARD_KINDS:
-        return policy.Rejection(candidate, _NO_KIND)
+        return policy.Rejection(candidate, policy.BAD_KIND)
     result = policy.admit(candidate, context, via, scope)
     if isinstance(result, policy.Rejection):
         return result
@@ -246,10 +250,10 @@ def _write(ws: Workspace, memo: Memo, admission: Admission, origin: str | None) 
         shelf, entry = result.entries[0]
         if shelf.shelf != PENDING:
             return _build_result(REMEMBERED, shelf, entry)
-        hint = _HINTS[GLOBAL if ref.scope == GLOBAL else UNTIL_CAPTURE]
+        hint = _UNTIL_CONFIRMED_HINT if ref.scope == GLOBAL else _UNTIL_CAPTURE_HINT
         return replace(_build_result(PENDING_STATUS, shelf, entry), hint=hint.replace("ID", entry.id))
     index_books(ws, [ref])  # it may have been written by hand, and known for that
-    is_forgotten = FORGOTTEN in result.dropped
+    is_forgotten = policy.FORGOTTEN in result.dropped
     return _forgotten_result(ws, ref, admission, origin) if is_forgotten else _known_result(ws, ref, admission)
 
 
@@ -280,7 +284,7 @@ def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> Remember
     for shelf in [*shelves, *(other for other in ws.documents.books.list() if other not in shelves)]:
         for location in read_contents(ws, shelf).entries:
             if normalize_text(location.entry.body) == text:
-                hint = _HINTS.get(shelf.shelf or location.state)
+                hint = _STATE_HINTS.get(shelf.shelf or location.state)
                 return replace(_build_result(KNOWN, shelf, location.entry), hint=hint)
     return RememberResult(status=KNOWN, scope=ref.scope, kind=ref.kind, path=ref.path, text=admission.text)
 

@@ -99,8 +99,8 @@ def _pin(ws: Workspace, call: WebCall, *, id: EntryId, pinned: bool = True) -> A
     return _answer(books.pin_entry(ws, id, pinned=pinned, caller=call.service.caller))
 
 
-def _demote(ws: Workspace, call: WebCall, *, id: EntryId, scope: str) -> Any:
-    return _answer(books.demote_entry(ws, id, scope, call.service.caller))
+def _move(ws: Workspace, call: WebCall, *, id: EntryId, scope: str) -> Any:
+    return _answer(books.move_entry(ws, id, scope, call.service.caller))
 
 
 def _forget(ws: Workspace, call: WebCall, *, id: EntryId) -> Any:
@@ -166,7 +166,7 @@ ROUTES = (
     Route(POST, "/entries/{id}/pin", "pinEntry", "Keep an entry from rolling over, or let it.",
         answer=models.OneEntry, run=_pin),
     Route(POST, "/entries/{id}/demote", "demoteEntry", "Move an entry to another scope.",
-        answer=models.OneEntry, run=_demote),
+        answer=models.OneEntry, run=_move),
     Route(POST, "/entries/{id}/forget", "forgetEntry", "Forget an entry; it doesn't come back.",
         answer=models.OneEntry, run=_forget),
     Route(GET, "/entries/{id}/evidence", "getEvidence",

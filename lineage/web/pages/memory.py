@@ -122,7 +122,7 @@ ACTIONS: Mapping[str, tuple[str, Callable[[_Press], books.EntryLocation | None]]
     "done": ("done", lambda press: books.set_task_done(press.ws, press.id)),
     "reopen": ("reopened", lambda press: books.set_task_done(press.ws, press.id, is_done=False)),
     "edit": ("edited", lambda press: books.edit_entry(press.ws, press.id, press.text, press.caller)),
-    "demote": ("moved", lambda press: books.demote_entry(press.ws, press.id, press.scope, press.caller)),
+    "demote": ("moved", lambda press: books.move_entry(press.ws, press.id, press.scope, press.caller)),
     "forget": ("forgotten", _forget),
 }
 

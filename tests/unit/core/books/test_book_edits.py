@@ -147,7 +147,7 @@ def test_what_a_newer_one_supersedes_loses_no_word_on_its_way() -> None:
     assert (said(left), said(book)) == ([], ["Three.", "Four."])
     assert changes.confirm(edited, book, waiting.id, LATER) == (left, book)  # a crash left it in both
     named = entry("Three.", scope="session/x")._replace(supersedes=(entry("Two.", scope="session/x").id,))
-    here, there = changes.demote(book_of(entry("Two.")), book_of(named, scope="session/x"), entry("Two.").id, LATER)
+    here, there = changes.move(book_of(entry("Two.")), book_of(named, scope="session/x"), entry("Two.").id, LATER)
     assert (said(here), said(there)) == ([], ["Three.", "Two."])
 
 
@@ -169,13 +169,13 @@ def test_what_is_pinned_is_superseded_by_nothing_but_a_later_word_of_the_user_s(
 
 
 def test_what_was_demoted_does_not_return() -> None:
-    book, other = changes.demote(book_of(entry()), new_book("session/x", "note"), entry().id, LATER)
+    book, other = changes.move(book_of(entry()), new_book("session/x", "note"), entry().id, LATER)
     assert (said(book), said(other)) == ([], ["One."])
     assert book.tombstones == {(entry().id, other.entries[0].id)}
     assert other.entries[0].id == entry(scope="session/x").id
     assert changes.add(book, entry()) is book
     same = book_of(entry())
-    assert changes.demote(same, same, entry().id, LATER) == (same, same)
+    assert changes.move(same, same, entry().id, LATER) == (same, same)
 
 
 @pytest.mark.parametrize("change", [changes.forget, lambda b, i: changes.pin(b, i, LATER)])
