@@ -163,8 +163,7 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     name = name if count_words(name) <= 3 else name[:12]
     place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
     tail = f", and the {context.harness} session {ending} after {pluralize(digest.turns, 'turn')}"
-    # A request may be megabytes long.
-    asks = [_to_quotable(one) for one in digest.asks or [one[:1000] for one in digest.requests[:1]]]
+    asks = [_to_quotable(one) for one in digest.asks or _find_first_words(digest.requests)]
     outcomes = [_to_quotable(one) for one in digest.outcomes]
     whole = ["" if _is_open(told, said) else said for told, said in zip(digest.outcomes, outcomes, strict=True)]
     outcomes = whole if any(whole) else outcomes
@@ -185,6 +184,13 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     if needs_tail or len(text.split()) < MIN_WORDS:
         text += tail
     return f"{text}."
+
+
+def _find_first_words(requests: Iterable[str]) -> list[str]:
+    """Return the first request that has a word, none for numbers alone: those choose from a menu."""
+    heads = (request[:1000] for request in requests)  # it may be megabytes long
+    first = next((head for head in heads if any(map(str.isalpha, head))), "")
+    return [first] if first else []
 
 
 def base_name(path: str) -> str:

@@ -166,10 +166,11 @@ def _hold_or_spill(turns: Iterable[Turn], scratch: Path | None) -> Sequence[Turn
 
 
 def _build_title(harness_title: str | None, turns: Iterable[Turn], request: Request) -> str:
-    """Return the harness's title, else the beginning of the first request, else harness and id."""
+    """Return the harness's title, else the beginning of the first request that has a word, else harness and id."""
     title = to_one_line(harness_title or "")
     if not title:
-        first = next((turn.text for turn in turns if (turn.role == USER or turn.name == _PROMPT) and turn.text), "")
+        requests = (turn.text for turn in turns if turn.role == USER or turn.name == _PROMPT)
+        first = next((text for text in requests if any(map(str.isalpha, text[:_MAX_TITLE_CHARS]))), "")
         title = strip_markup(first) or f"{request.harness} session {request.identity.session_id}"
     return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 

@@ -99,6 +99,14 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
             "In demo, “script” → edited a.py, b.py, c.py and 1 more, and the codex session ended after 1 turn.",
         ),
         (
+            Digest(turns=2, requests=("8", "1, please"), replies=1),
+            "In demo, “1, please” → the agent answered, and the codex session ended after 2 turns.",
+        ),
+        (
+            Digest(turns=2, requests=("8",), replies=1),
+            "In demo, a request → the agent answered, and the codex session ended after 2 turns.",
+        ),
+        (
             Digest(turns=4, asks=("Why is the last row lost?", "Fix it."), outcomes=("Fixed rows: it keeps it.",)),
             "In demo, “Why is the last row lost?” → “Fixed rows: it keeps it”.",
         ),
@@ -115,7 +123,7 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
             "In demo, “keep b rows /b of importers” → no answer, and the codex session ended after 4 turns.",
         ),
     ],
-    ids=["empty", "long", "no words", "outcome", "short", "leads into a list", "markup"],
+    ids=["empty", "long", "no words", "menu", "numbers", "outcome", "short", "leads into a list", "markup"],
 )  # fmt: skip
 def test_the_fallback_says_what_happened(digest: Digest, sentence: str) -> None:
     assert build_fallback(digest, SentenceContext("codex", "s-1", "/home/ada/demo")) == sentence

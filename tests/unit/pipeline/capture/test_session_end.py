@@ -38,6 +38,19 @@ def test_forks_that_name_each_other_are_captured(tmp_path: Path, monkeypatch: py
         assert len(loads) == 3  # its own and its parents'
 
 
+def test_a_number_from_a_menu_is_no_title(tmp_path: Path) -> None:
+    answered = Turn("assistant", "Which one?")
+    with open_memory_workspace(tmp_path) as ws:
+        titles = []
+        for session, said in (("menu", ("8", "1) the parser")), ("numbers", ("8", "1"))):
+            turns = tuple(turn for text in said for turn in (Turn("user", text), answered))
+            result = session_end.capture_session(ws, build_end_request(ws, session), Capture(turns=turns))
+            transcript = ws.documents.artifacts.get(result.transcript_path or "")
+            assert transcript
+            titles.append(transcript.title)
+    assert titles == ["1) the parser", "generic session numbers"]
+
+
 def test_a_sub_agents_prompt_is_no_persons(tmp_path: Path) -> None:
     turns = (Turn("user", "Find the callers.", source_id="u1"), Turn("assistant", "Two callers.", source_id="u2"))
     with open_memory_workspace(tmp_path) as ws:
