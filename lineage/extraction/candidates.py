@@ -58,6 +58,7 @@ _ASKING = _NORMS | {"^verb", "^request"}
 _POLITE_RULE = frozenset({"^request", "addressee", "standing"})  # "could you never …?"
 _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
+_REASONED = frozenset({"explicit", "an open box", "decision", "instead", "judgement", "cause"})
 _SHORT = frozenset({"under 5 words", "5 to 8 words"})
 _BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
@@ -188,7 +189,7 @@ def is_statement(one: Utterance) -> bool:
         is_open = is_open and (is_explicit(one) or not is_passing)
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
-        is_open = is_open and (bool(one.label) or not _is_aside(one))
+        is_open = is_open and (bool(one.label) or not (_is_aside(one) or _is_mere_change(one)))
     text = one.sentence.text
     is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
     is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _TO_COMPACT.match(text))
@@ -205,6 +206,11 @@ def _is_aside(one: Utterance) -> bool:
     is_passing = not one.marks.isdisjoint({CHECKER, OFF_SUBJECT}) and "standing" not in seen
     is_said_so = not seen.isdisjoint({"explicit", "an open box"})
     return "^moment" in seen or CHECKED in one.marks or (not is_said_so and (is_entry or is_passing))
+
+
+def _is_mere_change(one: Utterance) -> bool:
+    """Return whether an agent tells what it changed, and neither a reason nor a choice (design: What is learned)."""
+    return _classify_report(one.seen) == DECISION and _REASONED.isdisjoint(one.seen)
 
 
 def _is_remark(seen: Mapping[str, str]) -> bool:

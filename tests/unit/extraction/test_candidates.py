@@ -289,6 +289,17 @@ def test_what_a_person_wants_done_is_no_decision_unless_it_says_how_it_shall_be(
     assert [(one.kind, one.is_unsettled) for one in found] == [(kind, kind == "context")]
 
 
+def test_a_change_is_an_agent_s_decision_only_with_its_reason() -> None:
+    asked = Turn(USER, "Change the importer in rows.py, `parse_rows` and `open_rows`.")
+    edit = Turn(ASSISTANT, "", name="Edit", input="rows.py")
+    change = (
+        "Moved `parse_rows` behind `open_rows` in `rows.py`, where the importer reads both of its files only once each"
+    )
+    assert texts(asked, edit, Turn(ASSISTANT, f"{change}.")) == []
+    reason = f"{change}, because both share a lock."
+    assert texts(asked, edit, Turn(ASSISTANT, reason)) == [reason]
+
+
 def test_what_a_linter_complains_of_is_no_lesson() -> None:
     lesson = "The importer fails because `parse_rows` in `rows.py` doesn't close its file, so `open_rows` waits for it."
     asked = Turn(USER, "Why does the importer fail in rows.py?")
