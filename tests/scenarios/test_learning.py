@@ -139,6 +139,8 @@ def test_why_an_entry_was_learned_is_told_with_the_words_of_its_features(lineage
     total = why["bias"] + sum(feature["weight"] for feature in features.values())
     assert why["score"] == pytest.approx(1 / (1 + math.exp(-total)), abs=1e-3)
     assert why["score"] > why["kept_from"]
+    seen = run_on_terminal(lineage.root, "memory", "why", entries["user_turn"]).text
+    assert f"and {len(features) - 8} of less weight: `lineage memory why" in " ".join(seen.split())
     shown = lineage("book", "why", entries["assistant_turn"]).out
     assert "    | Lesson: npm forgets. It does.\n" in shown
     assert "kept whatever its score" in shown

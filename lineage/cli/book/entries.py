@@ -34,6 +34,7 @@ from lineage.workspace.typed_names import find_scope
 from lineage.workspace.workspace import Workspace
 
 _GLOBAL_KINDS = ("decision", "preference")
+_MAX_FEATURES = 8  # of a score, at a terminal
 
 
 def print_change(place: books.EntryLocation, action: str, *, as_json: bool, more: str = "") -> int:
@@ -224,7 +225,8 @@ def why(root: Path, entry_id: str, as_json: bool) -> int:
     """Print why an entry was learned: the words it came from, and the features of its score.
 
     The sentence is read again in its capture, with today's weights. Each feature comes with its weight and the words
-    that show it. A score is a likelihood, from 0 to 1. Your answer to an agent's question, typed or chosen, needs none.
+    that show it, at a terminal the heaviest ones. A score is a likelihood, from 0 to 1. Your answer to an agent's
+    question, typed or chosen, needs none.
 
     \b
     Example:
@@ -257,16 +259,19 @@ def _print_explanation(found: Explanation) -> None:
         return
     is_low = found.score < found.kept_from
     if found.says_so:
-        print_text(f"  said by the {found.role}; kept whatever its score: its first words name its kind")
+        print_text(f"  said by the {found.role}; kept whatever its score: its words say what it is")
         print_text(f"  its score is {found.score:.2f}; others are kept from {found.kept_from:.2f} on")
     else:
         print_text(f"  said by the {found.role}; score {found.score:.2f}, kept from {found.kept_from:.2f} on")
     if is_low and not found.says_so:
         print_text("  by today's weights it would not be learned")
     print_text(f"    {found.bias:+.2f}  start value")
-    for feature in found.features:
+    shown = found.features[:_MAX_FEATURES] if is_terminal() else found.features
+    for feature in shown:
         words = f": {feature.words}" if feature.words else ""
         print_text(f"    {feature.weight:+.2f}  {feature.name}{words}")
+    if rest := len(found.features) - len(shown):
+        print_text(f"    and {rest} of less weight: `lineage memory why {found.location.entry.id} --json` has all")
 
 
 @options.command("migrate", writes=True)
