@@ -116,6 +116,7 @@ _NO_OUTCOME = re.compile(
     r"fetch|for an?|now to|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
     r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
+    r"delegating|dispatching|launching|spawning|starting|waiting|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
     r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
     r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"

@@ -101,6 +101,7 @@ def test_what_was_done_is_the_outcome_rather_than_what_ran_well(check: str) -> N
         "Now to your question: yes, it was fixed.",
         "I think I fixed it now.",
         "Excellent, I now have an overview of all that was changed.",
+        "Delegating the fix of the reader to a subagent, as you changed the rules.",
     ],
 )
 def test_what_is_said_to_the_person_is_no_outcome(said: str) -> None:
