@@ -234,9 +234,10 @@ class _ContextBuilder:
 
     def _list_recent(self, sessions: Iterable[RecalledSession]) -> list[MemoryItem]:
         """Return what sessions asked for and achieved, newest first; of a resumed and a forked one it is said once."""
-        told: dict[str, MemoryItem] = {}
-        for item in map(self._build_session_item, sessions):
-            told.setdefault(item.text, item)
+        told: dict[tuple[str, str], MemoryItem] = {}
+        for row in sessions:
+            item = self._build_session_item(row)
+            told.setdefault((item.text, row.memory_sentence), item)
         return list(told.values())[:_MAX_RECENT]
 
     def _build_session_item(self, row: RecalledSession) -> MemoryItem:
