@@ -103,8 +103,7 @@ def examine(root: Path) -> DoctorReport:
         )
         findings += found
         if root.is_dir():  # a bucket's listing takes too long
-            findings += run_in_workspace(root, _check_listing)
-            findings += run_in_workspace(root, _check_books)
+            findings += run_in_workspace(root, lambda ws: [*_check_listing(ws), *_check_books(ws)])
     findings += [
         DoctorFinding("settings", warning, f"mend {SETTINGS_FILE}, or upgrade lineage on this machine")
         for warning in load_settings(open_store(root)).unknown

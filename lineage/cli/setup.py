@@ -179,7 +179,7 @@ def _print_result(plan: SetupPlan, result: SetupResult, *, is_connected: bool) -
         print_text(f"  {one.harness}: {', '.join(parts)}")
     if any(outcome.changes for outcome in result.connected):
         print_that_memory_is_given()
-    own = "" if plan.is_default else f"-w {_quote(result.workspace)} "
+    own = "" if plan.is_default else f"-w {shlex.quote(result.workspace)} "
     _print_next_steps(result, own, is_connected=is_connected)
 
 
@@ -196,7 +196,7 @@ def _print_next_steps(result: SetupResult, own: str, *, is_connected: bool) -> N
         starts = "start an agent" if is_connected else "what an agent would start with"
         gets = f"it gets {result.tokens} tokens of memory. Read them" if is_connected else f"{result.tokens} tokens"
         print_text(f"  {starts} in {result.project}: {gets}:")
-        print_text(f"  lineage {own}context --project {_quote(result.project)}", folds=False)
+        print_text(f"  lineage {own}context --project {shlex.quote(result.project)}", folds=False)
     elif is_connected:
         print_text("  start an agent as usual: its session is saved when it ends, and the next one builds on it")
     print_text(f'  lineage {own}search "WORDS"    find what was said, done and remembered', folds=False)
@@ -239,17 +239,14 @@ def _print_undo(result: UndoResult) -> None:
         print_text("nothing to undo: nothing was set up here, or it is undone already; a memory stays as it is")
     elif not result.removed and resolve_workspace_root(result.workspace).exists():
         print_text(f"the memory stays: {result.workspace}")
-        print_text(f"  `lineage -w {_quote(result.workspace)} list` still reads it; delete the folder to be rid of it")
+        print_text(
+            f"  `lineage -w {shlex.quote(result.workspace)} list` still reads it; delete the folder to be rid of it"
+        )
 
 
 def _shorten(path: str) -> str:
     home = f"{Path.home()}/"
     return "~/" + path.removeprefix(home) if path.startswith(home) else path
-
-
-def _quote(path: str) -> str:
-    """Return a path as a word for a shell, which has to see a `~` itself."""
-    return f"~/{shlex.quote(path[2:])}" if path.startswith("~/") else shlex.quote(path)
 
 
 def _as_json(plan: SetupPlan) -> dict[str, Any]:

@@ -229,6 +229,7 @@ class _SessionStats:
     """What is counted over a whole session. `letters` has one for each turn, `followers` the next one's."""
 
     letters: str
+    first_edit: int
     edited: Set[str]
     sentences: int
     counts: Counter[str]
@@ -262,6 +263,7 @@ def _count_session(found: Sequence[Utterance], marks: _Marks) -> _SessionStats:
     letters = "".join(marks.letters)
     return _SessionStats(
         letters=letters,
+        first_edit=letters.find("e"),
         edited=marks.edited,
         sentences=len(found),
         counts=Counter(word for one in found for word in one.content | one.names),
@@ -285,7 +287,7 @@ def _check_place(one: Utterance, stats: _SessionStats, centrality: float) -> Ite
     yield "names what was edited", bool(parts) and edited * 2 >= len(parts)
     yield "late", place / max(1, len(letters)) > 0.66
     yield "early", place / max(1, len(letters)) < 0.25
-    yield "after an edit", 0 <= letters.find("e") < place
+    yield "after an edit", 0 <= stats.first_edit < place
     yield "an edit follows", "e" in letters[place + 1 : place + 4]
     yield "an edit before", "e" in letters[max(0, place - 8) : place]
 

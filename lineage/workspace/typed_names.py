@@ -86,7 +86,9 @@ class _Called:
         return tuple(sorted({labels[self.paths[key]] for key in keys}))
 
     def find_likely(self, name: str) -> str:
-        """Return the name of a project that is nearly this one, "" for none."""
+        """Return the name of a project that is nearly this one, "" for none, and where one is called exactly so."""
+        if self.paths:
+            return ""
         depth = name.count("/") + 1
         ends = ("/".join(place.split("/")[-depth:]) for pair in self.pairs for place in pair)
         names = {*self._known.label_paths().values(), *ends}
@@ -108,8 +110,7 @@ def find_named(ws: Workspace, name: str) -> NamedProject:
     if chosen is None and len(called.paths) == 1 and ("/" in name or not _has_book(ws, f"{_PREFIX}{name}")):
         chosen = next(iter(called.paths.items()))
     if chosen is None:
-        likely = "" if called.paths else called.find_likely(name)
-        return NamedProject(name, name, False, called.name_all(called.paths), likely)
+        return NamedProject(name, name, False, called.name_all(called.paths), called.find_likely(name))
     others = called.name_all(key for key in called.paths if key != chosen[0])
     return NamedProject(name, _choose_place(*chosen), True, others)
 
@@ -127,8 +128,7 @@ def describe_filter(ws: Workspace, name: str | None) -> str:
 
 def suggest_project(ws: Workspace, name: str | None) -> str:
     """Return the name of a project that is nearly this one, "" for none, and where a project is called exactly so."""
-    called = None if not name or is_absolute(name) else _Called(ws, name)
-    return called.find_likely(name) if name and called and not called.paths else ""
+    return "" if not name or is_absolute(name) else _Called(ws, name).find_likely(name)
 
 
 def find_scope(ws: Workspace, text: str, *, claim: bool = False) -> NamedScope:

@@ -175,12 +175,12 @@ def move(root: Path, entry_id: str, scope: str, as_json: bool) -> int:
       lineage memory move 718d .
     """
 
-    def move(ws: Workspace) -> tuple[books.EntryLocation, str]:
+    def move_to_named(ws: Workspace) -> tuple[books.EntryLocation, str]:
         caller = detect_caller()
         target = find_scope(ws, scope, claim=caller is None)
         return books.move_entry(ws, entry_id, target.scope, caller), target.note
 
-    place, note = run_in_workspace(root, move, writes=True)
+    place, note = run_in_workspace(root, move_to_named, writes=True)
     warn(note)
     return print_change(place, "moved, its id is new", as_json=as_json)
 

@@ -77,6 +77,11 @@ class Entry(NamedTuple):
         return UNTIL_CAPTURE in self.more
 
     @property
+    def is_touched(self) -> bool:
+        """Whether it was changed, pinned or ticked: rules that find something else today leave it as it is."""
+        return bool(self.updated or self.pinned or self.done)
+
+    @property
     def title(self) -> str:
         """The heading, or the text beside a task's box."""
         match = _TITLE.match(self.text)

@@ -163,7 +163,7 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     name = name if count_words(name) <= 3 else name[:12]
     place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
     tail = f", and the {context.harness} session {ending} after {pluralize(digest.turns, 'turn')}"
-    asks = [_to_quotable(one) for one in digest.asks or _find_first_words(digest.requests)]
+    asks = [_to_quotable(one) for one in digest.asks or [find_first_request(digest.requests)[:1000]]]
     outcomes = [_to_quotable(one) for one in digest.outcomes]
     whole = ["" if _is_open(told, said) else said for told, said in zip(digest.outcomes, outcomes, strict=True)]
     outcomes = whole if any(whole) else outcomes
@@ -186,11 +186,10 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     return f"{text}."
 
 
-def _find_first_words(requests: Iterable[str]) -> list[str]:
-    """Return the first request that has a word, none for numbers alone: those choose from a menu."""
-    heads = (request[:1000] for request in requests)  # it may be megabytes long
-    first = next((head for head in heads if any(map(str.isalpha, head))), "")
-    return [first] if first else []
+def find_first_request(requests: Iterable[str]) -> str:
+    """Return the first request that has a word, "" for none: a number alone chooses from a menu."""
+    # It may be megabytes long.
+    return next((request for request in requests if any(map(str.isalpha, request[:1000]))), "")
 
 
 def base_name(path: str) -> str:

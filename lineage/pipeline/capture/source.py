@@ -18,7 +18,7 @@ from lineage.core.base.sequences import LazySequence
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import clipping
-from lineage.core.format.sentence import strip_markup
+from lineage.core.format.sentence import find_first_request, strip_markup
 from lineage.core.format.turns import SYSTEM, USER, InputPart, Turn, assign_ids, renumber
 from lineage.core.sanitizer import Sanitizer
 from lineage.core.sanitizer.artifacts import sanitize_parts
@@ -169,8 +169,7 @@ def _build_title(harness_title: str | None, turns: Iterable[Turn], request: Requ
     """Return the harness's title, else the beginning of the first request that has a word, else harness and id."""
     title = to_one_line(harness_title or "")
     if not title:
-        requests = (turn.text for turn in turns if turn.role == USER or turn.name == _PROMPT)
-        first = next((text for text in requests if any(map(str.isalpha, text[:_MAX_TITLE_CHARS]))), "")
+        first = find_first_request(turn.text for turn in turns if turn.role == USER or turn.name == _PROMPT)
         title = strip_markup(first) or f"{request.harness} session {request.identity.session_id}"
     return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 

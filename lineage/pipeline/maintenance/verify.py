@@ -46,7 +46,7 @@ from lineage.workspace.workspace import Workspace
 _REBUILD = "delete .lineage/index.db, then lineage reindex"
 _BY_HAND = "edit the file: every word of it is still there"
 _AT_LINE = "put that line right in an editor, then lineage reindex; till then its words stand there as text of yours"
-_UNCLOSED = re.compile(r"entry (\w+): its end is missing")
+_UNCLOSED = re.compile(r"entry (\w+): its end is missing(, in place of)?")
 _RETURNED = re.compile(r"entry (\w+) was forgotten, and is there again")
 _MERGE = "copy what only it says into the book, then delete it"
 _LEFT = "a file that a dead writer left"
@@ -260,7 +260,7 @@ def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFindi
 def _build_book_remedy(what: str) -> str:
     """Return what mends a problem of a book's file."""
     if entry := _UNCLOSED.match(what):
-        place = "there" if "in place of line" in what else "below its text"
+        place = "there" if entry[2] else "below its text"
         return f"write that line {place} (`lineage memory edit {entry[1]}` opens it), then lineage reindex"
     if entry := _RETURNED.match(what):
         return f"lineage memory forget {entry[1]} drops it, lineage memory restore {entry[1]} keeps it"

@@ -63,4 +63,4 @@ def _close(book: Book, closing: Closing) -> Book:
 
 
 def _may_close(entry: Entry) -> bool:
-    return entry.done is False and is_learned(entry) and not (entry.pinned or entry.updated)
+    return entry.done is False and is_learned(entry) and not entry.is_touched

@@ -146,7 +146,7 @@ def _is_replaceable(ref: BookRef, part: BookPart, readable: set[str]) -> bool:
         return False
     path = find_target(entry.origin or "").partition("#^")[0]
     path = path if path.endswith(".md") else f"{path}.md"
-    return path in readable and not (is_reworded(ref, entry) or entry.updated or entry.pinned or entry.done)
+    return path in readable and not (is_reworded(ref, entry) or entry.is_touched)
 
 
 def _compute_id(ws: Workspace, admission: Admission) -> str:

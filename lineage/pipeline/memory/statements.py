@@ -52,4 +52,4 @@ def withdraw_statements(ws: Workspace, token: str) -> frozenset[str]:
 def _is_touched(ref: BookRef, entry: Entry) -> bool:
     turn_id = json.loads(dict(entry.more).get(TURN, '""'))
     is_changed = compute_entry_id(ref.scope, ref.kind, entry.body, turn_id) != entry.id
-    return is_changed or bool(entry.updated or entry.pinned or entry.done)
+    return is_changed or entry.is_touched
