@@ -171,7 +171,8 @@ def _check_hooks(root: Path, statuses: Iterable[HookStatus], events: Mapping[str
                 yield DoctorFinding(status.harness, finding.what, finding.mend)
         if status.workspace and Path(status.workspace) != root:
             what = f"its hooks capture into {status.workspace}"
-            yield DoctorFinding(status.harness, what, f"`lineage hooks install {status.harness}` if that is not meant")
+            # No command that --fix runs: what another memory gets is for a person to decide.
+            yield DoctorFinding(status.harness, what, f"if not meant: lineage hooks install {status.harness}")
 
 
 def _read_installed_at(status: HookStatus) -> str:

@@ -21,12 +21,13 @@ def list_settings(root: Path) -> dict[str, Any]:
     """Return every setting in effect, `table.key` by value. Raises WorkspaceError for no workspace, InvalidInput."""
     store = open_store(root)
     require_workspace(root, store)
-    return _flatten(load_settings(store))
+    settings = load_settings(store)
+    return _flatten(settings) | {f"{_LINKS}.{name}": list(ids) for name, ids in settings.identity_links.items()}
 
 
 def find_setting(names: Sequence[str], name: str) -> str:
     """Return the name of a setting. Raises InvalidInput that proposes the nearest for an unknown one."""
-    if name in names or name.startswith(f"{_LINKS}."):
+    if name in names or (name.startswith(f"{_LINKS}.") and name != f"{_LINKS}."):
         return name
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}? " if near else ""

@@ -50,8 +50,8 @@ def run_in_workspace(
 
     `create` makes a missing workspace: no command does that for a typed folder. `needs_index` fills a missing index.
     With `writes`, unfinished jobs in the spool run first. If the index turns out to be damaged, it is reset and the use
-    case runs a second time: every use case must be repeatable. It also runs again if the workspace's first archive
-    appeared meanwhile. Raises WorkspaceError for a missing workspace.
+    case runs a second time: every use case must be repeatable. One that reads, or that failed, also runs again if the
+    workspace's first archive appeared meanwhile. Raises WorkspaceError for a missing workspace.
 
     If nothing can be written (another user's workspace, a mounted backup, a full disk) a use case that only reads
     gets a copy of the index, or one built for it, in a temporary folder; `in_place` says that it doesn't only read. One
@@ -96,8 +96,9 @@ def _run_in_open_workspace(
             if not ws.documents.notice_archive():
                 raise
         else:
-            # what another process archived in the meantime looks lost to a use case that began without an archive
-            if not ws.documents.notice_archive():
+            # What another process archived in the meantime looks lost to one that reads and began without an archive.
+            # What was written stands: a removal, say, finds nothing to remove the second time.
+            if writes or not ws.documents.notice_archive():
                 return result
         return _run(ws, use_case, writes=writes, needs_index=needs_index)
 

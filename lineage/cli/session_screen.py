@@ -118,7 +118,8 @@ def print_hits(
             if hit.entry and (session := names.get(hit.session_token or "")):
                 lines.append(clean(f"from session {session}", "dim"))
             if new := hit.superseded:
-                lines.append(clean(f"superseded on {new.on} by {new.by}: {new.text}", "magenta"))
+                name = names.get(new.by, new.by[:SHORT_ENTRY_ID])
+                lines.append(clean(f"superseded on {new.on} by {name}: {_unmark(new.text)}", "magenta"))
             console.print(_build_head(hit, names, projects))
             console.print(Padding(Text("\n").join(lines), (0, 0, 0, 2)))
         if rest:
@@ -144,13 +145,18 @@ def _list_synopsis(hit: Hit) -> list[Text]:
 
 
 def _build_snippet(hit: Hit) -> Text:
-    """Return the words that match, in one line: marks of markdown at the beginning of lines say nothing there."""
-    unmarked = replace(hit, snippet=_LINE_MARKS.sub("", hit.snippet).replace("**", ""))
+    """Return the words that match, in one line."""
+    unmarked = replace(hit, snippet=_unmark(hit.snippet))
     parts = [(strip_controls(text), matched) for text, matched in unmarked.split_snippet()]
     text = Text()
     for words, matched in parts:
         text.append(" ".join(f"x{words}x".split())[1:-1], style="bold yellow" if matched else "")
     return text
+
+
+def _unmark(text: str) -> str:
+    """Return a piece of markdown without the marks that say nothing in it: those of lines, and halves of bold words."""
+    return _LINE_MARKS.sub("", text).replace("**", "")
 
 
 def print_session_text(shown: SessionText, name: str, changed: ChangedFiles | None) -> None:

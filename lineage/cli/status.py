@@ -30,6 +30,7 @@ from lineage.store import StoreUnavailable
 from lineage.workspace.lookup import read_local_status, read_status
 
 _COMMAND = re.compile(r"`(lineage [^`]+)`")
+_MARKS = {"synced": "up to date with the newest files", "compared": "compared with all files"}  # of the index
 
 
 @options.command("status")
@@ -80,10 +81,10 @@ def find_commands(remedy: str) -> list[str]:
 
     >>> find_commands("lineage admin sweep"), find_commands("run `lineage reindex`; then rm FILE")
     (['lineage admin sweep'], ['lineage reindex'])
-    >>> find_commands("lineage import HARNESS")
-    []
+    >>> find_commands("lineage hooks install pi && lineage import pi"), find_commands("lineage import HARNESS")
+    (['lineage hooks install pi', 'lineage import pi'], [])
     """
-    found = _COMMAND.findall(remedy) or ([remedy] if remedy.startswith("lineage ") else [])
+    found = _COMMAND.findall(remedy) or (remedy.split(" && ") if remedy.startswith("lineage ") else [])
     return [line for line in found if not any(word.isupper() or "…" in word for word in line.split())]
 
 
@@ -165,7 +166,9 @@ def _describe_mark(mark: str, value: str) -> str:
     what, _, name = mark.partition(" ")
     if what == "rendered":
         return f"ledger     MEMORY.md of the agent {name}, written {format_when(value)}"
-    return f"last hook  {name}: {format_when(value)}" if what == "event" else f"{mark}: {format_when(value)}"
+    if what == "event":
+        return f"last hook  {name}: {format_when(value)}"
+    return f"index      {_MARKS.get(mark, mark)}, {format_when(value)}"
 
 
 def _print_places(state: dict[str, Any]) -> None:

@@ -43,10 +43,15 @@ def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
             connection.execute("pragma synchronous = normal")
             # Deleted text is overwritten at once.
             connection.execute("pragma secure_delete = on")
+            connection.create_function("lower", 1, _fold_case)  # SQLite's own knows the letters of ASCII alone
         except library.Error:
             connection.close()
             raise
     return connection
+
+
+def _fold_case(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _use_wal(connection: sqlite3.Connection, library: Any) -> None:

@@ -29,7 +29,7 @@ _SESSIONS = f"""
             order by s.stem desc, s.source_kind limit 1),
            m.source_path, listed.captures, m.private, m.parent_token,
            (select count(distinct c.session_token) from artifacts c where c.parent_token = m.session_token)
-    from ({_LISTED} order by newest desc, m.session_token limit :limit) listed
+    from ({_LISTED} order by {{first}} newest desc, m.session_token limit :limit) listed
     join artifacts m on m.id = listed.id
     order by listed.newest desc, m.session_token
 """
@@ -50,6 +50,8 @@ _REFERENCE = (
     "(m.session_id like :reference escape '!' or m.session_key like :reference escape '!'"
     " or m.session_token like :reference escape '!')"
 )
+# However many newer sessions begin with the same characters.
+_WHOLE_FIRST = "max(case when :whole in (m.session_token, m.session_id, m.session_key) then 1 else 0 end) desc,"
 # A sub-agent is listed under its parent; by itself only while its parent is not here.
 _IS_TOP_LEVEL = """
     (m.parent_token is null or not exists (
@@ -130,13 +132,15 @@ def build_list_statement(
     where, having, values = _build_conditions(agent_id, wanted)
     if reference is not None:
         where.append(_REFERENCE)
-        values["reference"] = f"{escape_like(replace_surrogates(reference))}%"
+        whole = replace_surrogates(reference)
+        values |= {"reference": f"{escape_like(whole)}%", "whole": whole}
     elif parent is None:
         where.append(_IS_TOP_LEVEL)
     if parent is not None:
         where.append("m.parent_token = :parent")
         values["parent"] = replace_surrogates(parent)
-    return _SESSIONS.format(where=" and ".join(where), having=having), {"limit": limit, **values}
+    first = "" if reference is None else _WHOLE_FIRST
+    return _SESSIONS.format(where=" and ".join(where), having=having, first=first), {"limit": limit, **values}
 
 
 def build_count_statement(agent_id: str | None, wanted: SessionFilter) -> tuple[str, dict[str, object]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from lineage.database.sqlite import connect
 from lineage.index import fts_rows, ledger, schema, tool_runs
@@ -32,11 +33,28 @@ _SEGMENTS = "select count(distinct segid) from search_idx"
 def temporary_folder(parent: Path) -> Iterator[Path]:
     """Yield a locked folder for a build and delete it afterwards. Leftovers of other builds are deleted first."""
     collect_leftovers(parent)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
-        make_private_file(Path(name, _LOCK_NAME))
-        with Path(name, _LOCK_NAME).open("wb") as lock:
-            lock_descriptor(lock.fileno())
-            yield Path(name)
+    is_done = False
+    while not is_done:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
+            if lock := _lock_folder(Path(name)):
+                with lock:
+                    yield Path(name)
+                is_done = True
+
+
+def _lock_folder(folder: Path) -> BinaryIO | None:
+    """Lock a new folder. Return None if another process took it for a leftover before that."""
+    path = folder / _LOCK_NAME
+    try:
+        make_private_file(path)
+        lock = path.open("wb")
+    except FileNotFoundError:
+        return None
+    lock_descriptor(lock.fileno())
+    if path.exists():
+        return lock
+    lock.close()
+    return None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lineage.core.base.fences import neutralize_markdown
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.links import to_one_line, wikilink
-from lineage.core.base.own_session import LAST_SESSION
+from lineage.core.base.own_session import LAST_SESSION, RECOVERY
 from lineage.core.capture.budget import (
     QUARTERS_PER_TOKEN,
     BudgetRequest,
@@ -65,7 +65,7 @@ SECTION_RULES = (
     _SectionRule("session", "Findings and notes of this session", "`lineage book list`", 6, 30),
     _SectionRule("tasks", "Open tasks", "`lineage book list`", 6, 25),
     _SectionRule("daily", "Notes of today and yesterday", "`lineage book list`", 4, 20),
-    _SectionRule("recovery", "A session that had not ended, its last messages", "its transcript", 4, 20),
+    _SectionRule("recovery", RECOVERY, "its transcript", 4, 20),
 )
 
 _FRAME_COST = estimate_cost(f"{CONTEXT_OPENING}\n{PREAMBLE}\n{CONTEXT_CLOSING}\n")

@@ -20,7 +20,11 @@ _MAX_CHARS = 800
 _READ_CHARS = 20_000  # of a command, and of either end of an error's output
 _PARTS = re.compile(r"&&|\|\|?|;|\n|\$\(|[()`]")
 _ASSIGNMENT = re.compile(r"\w+=\S*")
-_RUNNERS = (("sudo",), ("env",), ("time",), ("npx",), ("uv", "run"), ("poetry", "run"), ("bundle", "exec"))
+_RUNNERS = (
+    ("sudo",), ("env",), ("time",), ("nohup",), ("!",), ("{",), ("npx",), ("uv", "run"), ("poetry", "run"),
+    ("bundle", "exec"),
+)  # fmt: skip
+_COLOUR = re.compile(r"\x1b\[[\d;:?]*[A-Za-z]")
 # Said alone, the name of one of these says nothing of what is done.
 _COMMON = frozenset(
     {"bash", "cat", "cd", "cp", "echo", "find", "git", "grep", "ls", "mv", "node", "python", "rg", "rm", "sh"}
@@ -51,7 +55,7 @@ class Action:
         self.project_keys, self.paths = tuple(project_keys), tuple(paths)
         self.command = _normalize(command[:_READ_CHARS])
         is_long = len(error) > 2 * _READ_CHARS
-        self.error = f"{error[:_READ_CHARS]}\n{error[-_READ_CHARS:]}" if is_long else error
+        self.error = _COLOUR.sub("", f"{error[:_READ_CHARS]}\n{error[-_READ_CHARS:]}" if is_long else error)
 
 
 def recall_at_action(
@@ -116,13 +120,21 @@ def _iter_places(path: str) -> "Iterator[str]":
 
 
 def _normalize(command: str) -> str:
-    """Return a line of commands as one command a line, with single spaces, without what only runs them."""
+    """Return a line of commands as one command a line, with single spaces, without what only runs them.
+
+    One that is called by a path stands there by its name, too.
+
+    >>> _normalize("FOO=1 nohup ./venv/bin/alembic  upgrade head && ls").splitlines()
+    ['./venv/bin/alembic upgrade head', 'alembic upgrade head', 'ls']
+    """
     lines = []
     for part in _PARTS.split(command):
         words = part.split()
         while words and (_ASSIGNMENT.fullmatch(words[0]) or (words[0],) in _RUNNERS or tuple(words[:2]) in _RUNNERS):
             del words[: 2 if tuple(words[:2]) in _RUNNERS else 1]
         lines.append(" ".join(words))
+        if words and "/" in words[0]:
+            lines.append(" ".join([words[0].rpartition("/")[2], *words[1:]]))
     return "\n".join(filter(None, lines))
 
 

@@ -10,6 +10,7 @@ import sqlite3
 from lineage import full_text
 from lineage.core.search import words
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
+from lineage.core.search.language import is_stop_word
 from lineage.recall import reader
 from lineage.recall.echoes import find_echoes
 from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
+SUPERSEDED = "superseded on"
+"""How the title of what holds no longer begins."""
 MAX_CHARS = 1100  # of text, without what says where it is from
 _TITLE_CHARS = 60
 _CURRENT_CHARS = 300  # of what supersedes a passage
@@ -42,14 +45,15 @@ _NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, an
 class RecalledItem:
     """A passage or an entry that is given. `origin` is the token of its session, or the scope of its book.
 
-    `passage` is all that its text was cut from.
+    `passage` is all that its text was cut from. A successor is given because it supersedes another item.
     """
 
-    __slots__ = ("at", "id", "kind", "origin", "passage", "text", "title")
+    __slots__ = ("at", "id", "is_successor", "kind", "origin", "passage", "text", "title")
 
     def __init__(self, id: str, text: str, origin: str, title: str, at: str, kind: str, passage: str = "") -> None:
         self.id, self.text, self.origin, self.passage = id, text, origin, passage
         self.title, self.at, self.kind = title, at, kind
+        self.is_successor = False
 
     @property
     def tokens(self) -> int:
@@ -182,7 +186,10 @@ def recall_at_prompt(
         one.is_above = one.is_above or (one.row.token in sessions and one.settles(floor.deciding))
     chosen = _choose(connection, candidates, floor, given)
     found = [_add_current(connection, item, agent, exclude_session, given) for item in chosen]
-    items = sorted({item.id: item for some in found for item in some}.values(), key=lambda item: item.at, reverse=True)
+    named = dict[str, RecalledItem]()
+    for item in (item for some in found for item in some):
+        named[item.id] = item if item.is_successor else named.get(item.id, item)
+    items = sorted(named.values(), key=lambda item: item.at, reverse=True)
     # The newest come first, so that what is superseded goes first where there is no room, and is never alone.
     while len(items) > MAX_ITEMS or sum(item.tokens for item in items) > MAX_TOKENS:
         items.pop()
@@ -192,6 +199,8 @@ def recall_at_prompt(
 def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor) -> list[Word]:
     """Return the words of a prompt in its order, with their rows."""
     terms, language = words.select_words(words.split_words(prompt[:_READ_CHARS]))
+    if all(is_stop_word(term, language) for term in terms):
+        return []  # "can we do that?" asks for nothing that memory could hold
     count, newest = full_text.count_rows(connection), reader.find_newest(connection)
     found = []
     # Sorting is stable, so that words stay in the order of the prompt while there are not too many.
@@ -363,6 +372,8 @@ def _add_current(
             if row is None or row.owner in given:
                 return []
             body = next(full_text.read_rows(connection, [row.number])).body
-            item.title = f"superseded on {row.at[:10]}"
-            return [RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind), item]
+            item.title = f"{SUPERSEDED} {row.at[:10]}"
+            current = RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind)
+            current.is_successor = True
+            return [current, item]
     return [item]

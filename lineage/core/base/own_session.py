@@ -3,7 +3,8 @@
 from lineage.core.base.session_token import hash_identity
 
 LAST_SESSION = "Last session"
-"""The heading of the section that begins with a session's line and goes on with its summary."""
+RECOVERY = "A session that had not ended, its last messages"
+"""The headings of the sections that begin with a session's line and go on with what it said."""
 
 
 def drop_session(block: str, agent: str, session_id: str) -> str:
@@ -17,7 +18,7 @@ def drop_session(block: str, agent: str, session_id: str) -> str:
     kept = []
     for section in block.split("\n\n## "):
         heading, *lines = section.split("\n")
-        if heading == LAST_SESSION and lines and f"--{token}--" in lines[0]:
+        if heading in (LAST_SESSION, RECOVERY) and lines and token in lines[0]:
             continue
         left = [line for line in lines if f"--{token}--" not in line]
         if left or not lines:

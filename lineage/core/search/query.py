@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 
 from lineage.core.base.book_paths import resolve_kind
 from lineage.core.base.times import shift_time
@@ -29,7 +31,7 @@ _PART = re.compile(r"[^\W_]+")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _AGO = re.compile(r"(\d{1,4})([dwmy])")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
-_FIRST, _LAST = "0000-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
+_FIRST, _LAST = "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"
 
 SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED = (
     "session", "entry", "open", "done", "pinned", "superseded", "archived",
@@ -146,11 +148,9 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
 
 def _parse_time(value: str, now: str, boundary: str) -> str:
     """Return the time of a day, month or year, completed from `boundary`, or of a distance such as `7d`."""
-    if _DATE.fullmatch(value):
-        return value + boundary[len(value) :]
-    ago = _AGO.fullmatch(value)
-    if ago is None:
-        raise InvalidInput(
-            f"not a time: {value[:40]!r}", hint="give a date such as 2026-11-20 or 2026-11, or 7d, 2w, 3m"
-        )
-    return shift_time(now, days=-int(ago[1]) * _DAYS[ago[2]])
+    if ago := _AGO.fullmatch(value):
+        return shift_time(now, days=-int(ago[1]) * _DAYS[ago[2]])
+    with suppress(ValueError):
+        if _DATE.fullmatch(value) and date.fromisoformat((value + _FIRST[len(value) :])[:10]):
+            return value + boundary[len(value) :]
+    raise InvalidInput(f"not a time: {value[:40]!r}", hint="give a date such as 2026-11-20 or 2026-11, or 7d, 2w, 3m")

@@ -197,6 +197,14 @@ def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
     return replace(source, project=manifest.project, repository=manifest.repository, subfolder=subfolder)
 
 
+def inherit_privacy(ws: Workspace, request: Request, source: SessionSource) -> Request:
+    """Return the request of a private session's fork as one of a private session: it goes on from what that said."""
+    if not source.forked_from:
+        return request
+    origin = load_session(ws, naming.derive_session_token(request.identity.agent_id, source.forked_from))
+    return replace(request, private=True) if origin.is_private() else request
+
+
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
     """Return the stem of a session without its claim: its oldest manifest's."""
     # The index is a hint only: each manifest is read before it counts. During an outage every name is a candidate.

@@ -44,6 +44,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     if sessions.is_parent_removed(ws, request, source):
         return sessions.refuse_removed(request.token)
     source = sessions.follow_parent(ws, source)
+    request = sessions.inherit_privacy(ws, request, source)
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
     with sessions.locked_session(ws, request.token, source, is_end=True) as (session, finished):
         turns = select_new_turns(ws, session, request, source)
@@ -52,6 +53,8 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
         intent, hints = _plan_capture(ws, session, request, source, turns, narration)
         if intent.artifacts[0].private and not session.captures:
             _hide_sub_agents(ws, request.token)
+            if ws.documents.checkpoints.discard(request.token):  # its last messages stand in prepared contexts
+                ws.documents.context_cache.clear()
         applied = apply_plan(ws, intent, hints)
     count_recall(ws, request.identity, turns)
     return replace(

@@ -5,7 +5,7 @@ Every surface and the worker start a capture here, by `run_capture`.
 
 from lineage.core.capture.request import COMPACTION, Request, parse_request
 from lineage.core.format.job import ARCHIVAL, BOOKS, IMPORT, REMOVAL, RESANITIZE, Job
-from lineage.errors import EngineMissing, FormatError, LineageError
+from lineage.errors import DatabaseDamaged, DiskFull, EngineMissing, IndexUnavailable, LineageError
 from lineage.pipeline.capture import session as sessions
 from lineage.pipeline.capture.compaction import capture_compaction
 from lineage.pipeline.capture.session import CaptureResult, build_job
@@ -15,12 +15,14 @@ from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import finish_removal
 from lineage.pipeline.maintenance.resanitize import finish_resanitize
 from lineage.pipeline.memory.book_changes import finish_book_change
-from lineage.store import BusyError
+from lineage.store import BusyError, LeaseLost, StoreUnavailable
 from lineage.workspace.displaced_edits import merge_displaced_edits
 from lineage.workspace.workspace import Workspace, find_outage
 
 NO_SENTENCE = ("", "")
 """The sentence of a job before anybody has written one."""
+_OF_THE_WORKSPACE = (DatabaseDamaged, DiskFull, EngineMissing, IndexUnavailable, LeaseLost, StoreUnavailable)
+"""Failures that every job would meet, and the command itself. Any other is one job's own, and stops nothing else."""
 
 
 class FinishPendingResult:
@@ -57,7 +59,9 @@ def finish_pending(
             _replay(ws, job, result)
         except BusyError:
             continue
-        except FormatError as error:
+        except _OF_THE_WORKSPACE:
+            raise
+        except LineageError as error:
             result.waiting.append((job.name, error.message))
     return result
 

@@ -23,7 +23,7 @@ from lineage.core.format.documents import Artifact, Manifest, build_claim, parse
 from lineage.core.format.job import IMPORT, Job
 from lineage.core.format.manifest import list_capture_paths
 from lineage.core.transfer.bundle import find_book_refs
-from lineage.errors import FormatError
+from lineage.errors import FormatError, ImmutableError
 from lineage.store import ConflictError, ExistsError, commit, read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.lookup import load_row
@@ -111,10 +111,17 @@ class BookState:
 
 
 def finish_import(ws: Workspace, job: Job) -> list[str]:
-    """Finish one import from its job alone. Return the paths of its files. The caller holds the lock of the token."""
+    """Finish one import from its job alone. Return the paths of its files. The caller holds the lock of the token.
+
+    Raises ConflictError and ImmutableError for a session that somebody else wrote meanwhile: its import is undone.
+    """
     if job.token == GLOBAL:
         return sorted(finish_merge(ws, job).entries)
-    finish_session_import(ws, job)
+    try:
+        finish_session_import(ws, job)
+    except (ConflictError, ImmutableError):
+        undo_session_import(ws, job)
+        raise
     return [path for path in SessionImport.from_job(job).created if read_or_none(ws.documents.store, path)]
 
 

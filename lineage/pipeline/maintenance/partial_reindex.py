@@ -96,9 +96,12 @@ def _index_stale(
 
 def _list_older_manifests(ws: Workspace, tokens: Iterable[str], after: str) -> Iterator[reindexing.StaleFile]:
     """Yield the manifests of sessions that began before the listing. Each has probably changed."""
+    paths = list[str]()
     for token in sorted(tokens):
         with suppress(FormatError):  # a damaged claim; the full comparison reports it
             stem = ws.documents.claims.get_stem(token)
             path = naming.artifact_path(stem, naming.MANIFEST) if stem else after
-            if path < after:
-                yield reindexing.StaleFile(path, "", "")
+            paths += [path] * (path < after)
+    hashes = ws.index.load_hashes(paths)
+    for path in paths:
+        yield reindexing.StaleFile(path, "", hashes.get(path))

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from lineage.core.base import naming
-from lineage.core.base.book_paths import BookRef
-from lineage.core.books.book import redact_book
+from lineage.core.base.book_paths import GLOBAL, BookRef
+from lineage.core.books.book import Book, redact_book
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as, serialize_document
 from lineage.core.format.job import RESANITIZE, Job
 from lineage.core.format.manifest import list_artifact_paths
@@ -69,16 +69,20 @@ def resanitize(ws: Workspace, *, dry_run: bool = False) -> ResanitizeResult:
     for token in sorted({name.token for name in names if name and name.token not in removed}):
         with sessions.session_lock(ws, token):
             jobs += _resanitize_session(ws, token, result)
-    books = _resanitize_books(ws, result)
-    if jobs or (books and not dry_run):
-        index_books(ws, books)
+    jobs += _resanitize_books(ws, result)
+    if jobs:
         _finish(ws, jobs)
     return result
 
 
 def finish_resanitize(ws: Workspace, job: Job) -> None:
-    """Finish one session of an interrupted run from its job. The caller holds the session's lock."""
-    _resanitize_session(ws, job.token, ResanitizeResult(ws.rules.version, dry_run=False), is_resumed=True)
+    """Finish one session of an interrupted run, or its books, from the job. The caller holds the lock of the token."""
+    result = ResanitizeResult(ws.rules.version, dry_run=False)
+    if job.token == GLOBAL:
+        _resanitize_books(ws, result)
+        index_books(ws, ws.documents.books.list())  # a run that was cut off may have indexed none of them
+    else:
+        _resanitize_session(ws, job.token, result, is_resumed=True)
     _finish(ws, [job])
 
 
@@ -108,20 +112,30 @@ def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, 
     return [job]
 
 
-def _resanitize_books(ws: Workspace, result: ResanitizeResult) -> list[BookRef]:
-    """Redact the entries of books and return those with a finding. Running it again finishes an interrupted run."""
-    changed = []
+def _resanitize_books(ws: Workspace, result: ResanitizeResult) -> list[Job]:
+    """Redact the entries of books, and their rows; return the spooled job. One that can't be written is a problem."""
+    changes = list[tuple[BookRef, Book, Book, Counter[str]]]()
     for ref in ws.documents.books.list():
         sanitizer, book = ws.build_sanitizer(), ws.documents.books.read(ref)
         clean = redact_book(book, sanitizer.sanitize, include_handwritten=False)
-        if clean.parts == book.parts:
+        if clean.parts != book.parts:
+            changes.append((ref, book, clean, sanitizer.redactions))
+    job = Job(flow=RESANITIZE, token=GLOBAL, captured_at=ws.now, sentence="", quality="", payload={})
+    if changes and not result.dry_run:
+        ws.documents.spool.put(job)
+    for ref, book, clean, redactions in changes:
+        try:
+            if not result.dry_run:
+                ws.documents.books.write_merged(ref, book, clean)
+        except FormatError as error:
+            result.problems.append((ref.path, error.message))
             continue
-        changed.append(ref)
         result.books.append(ref.path)
-        result.count(ref.path, sanitizer.redactions)
-        if not result.dry_run:
-            ws.documents.books.write_merged(ref, book, clean)
-    return changed
+        result.count(ref.path, redactions)
+    if result.dry_run or not changes:
+        return []
+    index_books(ws, [ref for ref, *_ in changes])
+    return [job]
 
 
 def _plan_replacements(ws: Workspace, manifest: Manifest, result: ResanitizeResult) -> list[_FileReplacement]:

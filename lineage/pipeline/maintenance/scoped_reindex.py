@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lineage.core.base import naming
 from lineage.core.base.book_paths import session_scope
 from lineage.core.base.progress import Progress
+from lineage.errors import NotFoundError
 from lineage.index import ArtifactRow
 from lineage.pipeline.maintenance.prefetch import scan_files
 from lineage.pipeline.maintenance.reindex import (
@@ -34,6 +35,10 @@ class ReindexScope:
     agent_id: str | None = None
     project: str | None = None
 
+    def __str__(self) -> str:
+        parts = [f"the agent {self.agent_id}"] * (self.agent_id is not None)
+        return " and ".join([*parts, *[f"the project {self.project}"] * (self.project is not None)])
+
     def holds(self, row: ArtifactRow, keys: Collection[str]) -> bool:
         """Return whether a row is of the scope; `keys` are those of its project."""
         project = row.project or ""
@@ -51,7 +56,7 @@ def reindex_scope(
 ) -> ReindexReport:
     """Make the rows of the scope anew, with its sessions' books, and render MEMORY.md of its agents.
 
-    An index that is incomplete is made whole first. Raises SuddenLoss as `reindex` does.
+    An index that is incomplete is made whole first. Raises SuddenLoss as `reindex` does, NotFoundError for no session.
     """
     if ws.index.needs_reindex:
         reindex(ws, confirmed=confirmed, progress=progress, executor=executor)
@@ -81,6 +86,9 @@ def reindex_scope(
         done += len(batch)
         if progress:
             progress(done, len(stale))
+    if not tokens:
+        hint = "`lineage status` names the agents, `lineage list` the projects"
+        raise NotFoundError(f"no session of {scope}", hint=hint)
     drop_rows_of_lost(ws, orphaned)
     report.dropped += len(orphaned)
     report.broken = [link for link in report.broken if link[1] not in stamps]

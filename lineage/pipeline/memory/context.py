@@ -23,6 +23,7 @@ from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
+from lineage.recall.at_prompt import SUPERSEDED, RecalledItem
 from lineage.recall.reader import PASSAGE
 from lineage.workspace import book_reader
 from lineage.workspace.book_folders import BookFolders
@@ -162,9 +163,9 @@ class _ContextBuilder:
             session=asked.session or "", is_asked=True,
         )  # fmt: skip
         return [
-            MemoryItem(item.text, DERIVED, to_date(item.at))
+            MemoryItem(item.text, DERIVED, f"{to_date(item.at)}{_describe_state(item)}")
             for item in found.items
-            if item.kind == PASSAGE and item.origin not in self._reader.removed_tokens
+            if (item.kind == PASSAGE or item.is_successor) and item.origin not in self._reader.removed_tokens
         ]
 
     def _entries(self, scopes: Iterable[str], *kinds: str) -> list[book_reader.BookEntry]:
@@ -294,6 +295,9 @@ class _ContextBuilder:
         checkpoint = self._ws.documents.checkpoints.get(self._request.agent_id, self._ws.now, is_own)
         if checkpoint is None or checkpoint.session_token in (*self._reader.removed_tokens, self._request.token):
             return []
+        captured = self._ws.index.list_sessions(None, reference=checkpoint.session_token, limit=1)
+        if any(row.private or row.membership_ts >= checkpoint.saved_at for row in captured):
+            return []  # it has ended since
         messages = checkpoint.messages[-_MAX_MESSAGES:]
         items = (  # the last message has the lowest rank: it is kept first
             MemoryItem(message.text[:_MAX_MESSAGE_LENGTH], label=message.role, rank=len(messages) - number)
@@ -305,6 +309,10 @@ class _ContextBuilder:
 def _is_unsettled(item: book_reader.BookEntry) -> bool:
     """Return whether a person only asked or handed it on: it is found by search and at a prompt, told at no start."""
     return item.ref.kind == "context" and "heuristic" in item.entry.tags
+
+
+def _describe_state(item: RecalledItem) -> str:
+    return f", {item.title}" if item.title.startswith(SUPERSEDED) else ""
 
 
 def _build_items(entries: Iterable[book_reader.BookEntry]) -> list[MemoryItem]:
