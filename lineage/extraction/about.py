@@ -12,7 +12,8 @@ from lineage.core.base.about import COMMAND, ERROR, ERROR_NAME, FILE, build_subj
 from lineage.core.base.project import is_absolute, relate_path
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.calls import EDITS, READS, RUNS, get_tool_name, list_call_files
-from lineage.extraction.candidates import LESSON, Candidate
+from lineage.extraction.candidates import Candidate
+from lineage.extraction.sentence_kinds import LESSON
 
 _MAX_FILES = 4  # more than these are a list of what was done
 _MAX_COMMAND_WORDS = 6

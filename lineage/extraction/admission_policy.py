@@ -14,18 +14,9 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import fold_text, is_unspaced, measure_width, normalize_text
 from lineage.core.format.turns import ASSISTANT, TOOL, USER
 from lineage.extraction import policy_phrases
-from lineage.extraction.candidates import (
-    CONTEXT,
-    DECISION,
-    FACT,
-    HEURISTIC,
-    LESSON,
-    MODEL,
-    PREFERENCE,
-    TASK,
-    Candidate,
-)
+from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate
 from lineage.extraction.phrases import PhraseMatcher
+from lineage.extraction.sentence_kinds import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 
 TERMINAL = "terminal"  # `remember`, typed by the user
 HARNESS = "harness"  # `remember`, called inside a harness: by an agent, even if it claims otherwise

@@ -15,7 +15,8 @@ from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
 from lineage.extraction.calls import EDITS, READS, RUNS, get_tool_name, list_call_files
-from lineage.extraction.candidates import DECISION, LESSON, TASK, Candidate, extract_with_tool_overlap
+from lineage.extraction.candidates import Candidate, extract_with_tool_overlap
+from lineage.extraction.sentence_kinds import DECISION, LESSON, TASK
 
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"#\d{1,6}\b|\b(?:[A-Z][A-Z0-9]{1,9}+-\d{1,6}\b|\w[^\W_]*+_\w+\b|[a-z]++[A-Z]\w+|[A-Z][a-z]++[A-Z]\w+"

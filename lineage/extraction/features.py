@@ -21,7 +21,15 @@ MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
 CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
-_UNWEIGHED = frozenset({"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER})
+LASTING, HABIT, CUSTOM, DEFINITE, PASSING = "lasting", "^habit", "custom", "definite", "passing"
+AT_HAND, TAKEN_BACK = "at hand", "taken back"
+_RETRACTION = "^retraction"
+_CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
+_MIN_CLAUSE = 3
+_UNWEIGHED = frozenset(
+    {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HABIT, CUSTOM}
+    | {DEFINITE, PASSING, _RETRACTION}
+)
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
@@ -133,7 +141,15 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
+        if DEFINITE in marks and _names_at_hand(sentence.folded, own):
+            marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+
+
+def _names_at_hand(folded: str, language: str) -> bool:
+    """Return whether a sentence's first clause names something at hand, or is too short to say anything general."""
+    clause = _CLAUSE.split(folded, maxsplit=1)[0]
+    return len(clause.split()) < _MIN_CLAUSE or DEFINITE in find_forms(clause, language)
 
 
 def _read_answers(turn: Turn, place: int, text: str) -> Iterator[Utterance]:
@@ -250,6 +266,9 @@ def _add_context(found: Sequence[Utterance], marks: _Marks) -> None:
     """Add what is seen only from the whole session."""
     stats = _count_session(found, marks)
     user_words: set[str] = set()
+    for one, after in pairwise(found):
+        if one.place == after.place and _RETRACTION in after.marks:
+            one.marks |= {TAKEN_BACK}
     for one in found:  # in order: what the user has said by then
         user_words |= one.content | one.names if one.role == USER else frozenset()
         centrality = stats.measure_centrality(one)

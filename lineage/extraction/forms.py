@@ -16,6 +16,7 @@ _LEADING = frozenset(
     {"change", "announcement", "wish", "verb", "condition", "trouble", "decision", "look", "rule", "standing"}
     | {"report", "telling", "moment"}
 )
+_AT_ONCE = ("^correction", "^retraction")  # openers may be a part of it
 _MAX_WORDS = 4  # of a phrase
 _LANGUAGES = ("en", "pt", "de", "es", "fr", "ja", "zh")
 _SPACED = tuple(language for language in _LANGUAGES if language not in UNSPACED)
@@ -65,7 +66,7 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
                 continue
             if form in _LEADING and phrases[phrase] == first:
                 found.setdefault(f"^{form}", phrase)
-            if form[0] != "^" or phrases[phrase] == first or (form == "^correction" and phrases[phrase] == 0):
+            if form[0] != "^" or phrases[phrase] == first or (form in _AT_ONCE and phrases[phrase] == 0):
                 found.setdefault(form, phrase)
     return found
 

@@ -22,8 +22,8 @@ from itertools import pairwise
 
 from lineage.core.base.times import from_epoch
 from lineage.extraction.admission_policy import MAX_NOTE_LENGTH, NOTE
-from lineage.extraction.candidates import DECISION, LESSON, PREFERENCE, TASK
 from lineage.extraction.sections import find_section_kind
+from lineage.extraction.sentence_kinds import DECISION, LESSON, PREFERENCE, TASK
 
 _LIST_KINDS = frozenset({DECISION, LESSON, PREFERENCE, TASK})
 _TASK_BEARING_KINDS = _LIST_KINDS | {NOTE}

@@ -19,7 +19,8 @@ _MIN_SHARE, _MIN_SHARE_IN_FILES, _MIN_WEIGHT = 0.7, 0.5, 2
 _LEFT = re.compile(
     r"\b(?:todo|to do|next|later|still|remain\w*|left|open|not yet|pending|follow[- ]?up|will|would|should|could"
     r"|need\w*|must|plan\w*|if|unless|want|shall|let me|going to|fail\w*|couldn't|can't|didn't|haven't|isn't|wasn't"
-    r"|not|without|noch|offen|spater|muss|sollte|fehlt|nicht|reste|encore|pas|plus tard|devra|falta|pendiente|todavia"
+    r"|not|without|tried|abort\w*|crash\w*|broke|broken|gave up|roll\w* back|revert\w*|abgebrochen|annule"
+    r"|noch|offen|spater|muss|sollte|fehlt|nicht|reste|encore|pas|plus tard|devra|falta|pendiente|todavia"
     r"|queda|ainda|pendente|depois|nao|no)\b|[?？]$|まだ|残|未|還|还没|尚未|待|需要"
 )
 _DOING = re.compile(

@@ -7,9 +7,10 @@ from evaluation import previous
 from evaluation.labelled import LabelledSession, is_same
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
-from lineage.extraction.candidates import KINDS, TASK, Candidate, extract_candidates
+from lineage.extraction.candidates import Candidate, extract_candidates
 from lineage.extraction.features import MAX_SENTENCE_LENGTH
 from lineage.extraction.scoring import Weights
+from lineage.extraction.sentence_kinds import KINDS, TASK
 from lineage.extraction.sentences import split_sentences
 
 _HEAD = """| kept | entries in force | right | traps | waiting | right | user's found | agent's found | tasks found |

@@ -8,8 +8,9 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced, measure_width, normalize_text
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, USER, Turn
-from lineage.extraction.candidates import CONTEXT, DECISION, KINDS, MIN_STATEMENT_WIDTH, PREFERENCE, TASK, Candidate
+from lineage.extraction.candidates import Candidate
 from lineage.extraction.phrases import PhraseMatcher
+from lineage.extraction.sentence_kinds import CONTEXT, DECISION, KINDS, MIN_STATEMENT_WIDTH, PREFERENCE, TASK
 from lineage.extraction.sentences import Sentence, split_sentences
 
 _MAX_LENGTH = 300

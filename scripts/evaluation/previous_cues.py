@@ -4,7 +4,7 @@ Patterns are in folded form (lower case, no accents, straight quotes: `normalize
 phrases, with bounded gaps at most. In languages that put spaces between words they match whole words only.
 """
 
-from lineage.extraction.candidates import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
+from lineage.extraction.sentence_kinds import CONTEXT, DECISION, FACT, LESSON, PREFERENCE, TASK
 
 CUES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {

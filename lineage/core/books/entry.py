@@ -136,7 +136,7 @@ def new_entry(  # noqa: PLR0913  (these are what an entry consists of)
         about=about,
     )
     text = format_entry_body(body, is_user_text=entry.trust == USER_STATED)
-    title = f"### {escape_markdown(heading) or entry.at[:16].replace('T', ' ')}\n\n"
+    title = f"### {escape_markdown(heading) or _format_minute(entry.at)}\n\n"
     return entry._replace(text=("- [ ] " if kind == TASK else title) + text + "\n")
 
 
@@ -162,6 +162,16 @@ def replace_body(entry: Entry, body: str) -> Entry:
     is_heading = match["mark"] is None
     head = entry.text[: match.end()].rstrip("\r\n") + "\n\n" if is_heading else entry.text[: match.start("task")]
     return entry._replace(text=head + text)
+
+
+def set_heading_time(entry: Entry, at: str) -> Entry:
+    """Return the entry with another time in its heading, if that says nothing but a time."""
+    old = _format_minute(entry.at)
+    return entry._replace(text=entry.text.replace(old, _format_minute(at), 1)) if entry.title == old else entry
+
+
+def _format_minute(at: str) -> str:
+    return at[:16].replace("T", " ")
 
 
 def note_before(entry: Entry, body: str) -> Entry:

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, Protocol
 from lineage.core.base import naming
 from lineage.core.base.normalize import normalize_text
 from lineage.core.base.times import shift_time, to_date
-from lineage.core.books.entry import ASSISTANT_TURN, ENTRY_ID, USER_TURN, Entry, replace_body, set_done
+from lineage.core.books.entry import (
+    ASSISTANT_TURN,
+    ENTRY_ID,
+    USER_TURN,
+    Entry,
+    replace_body,
+    set_done,
+    set_heading_time,
+)
 
 SEEN, CLOSED = "seen", "closed"
 TASK_DAYS = 14
@@ -88,7 +96,7 @@ def take_over(entry: Entry, token: str) -> Entry | None:
     if not left:
         return None
     first, *rest = left
-    words = replace_body(entry, first.text) if first.text else entry
+    words = set_heading_time(replace_body(entry, first.text) if first.text else entry, first.at)
     return write_sightings(words._replace(id=first.id, at=first.at, origin=first.origin or None), tuple(rest))
 
 

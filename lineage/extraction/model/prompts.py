@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lineage.core.format.sentence import MAX_WORDS, MIN_WORDS
 from lineage.core.format.turns import Turn
-from lineage.extraction.candidates import KINDS
 from lineage.extraction.model.excerpt import join_names, render_excerpt, truncate_middle
+from lineage.extraction.sentence_kinds import KINDS
 
 SENTENCE = "SENTENCE"
 SUMMARY = "SUMMARY"

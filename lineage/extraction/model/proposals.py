@@ -11,10 +11,11 @@ from lineage.core.base.normalize import normalize_text
 from lineage.core.format.sentence import strip_markup
 from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.core.format.turns import Turn
-from lineage.extraction.candidates import KINDS, Candidate, attribute_quote
+from lineage.extraction.candidates import Candidate, attribute_quote
 from lineage.extraction.model import prompts
 from lineage.extraction.model.parse_answer import Clean, clean_answer
 from lineage.extraction.model.port import MemoryProposals, Model, ParsedAnswer
+from lineage.extraction.sentence_kinds import KINDS
 
 TASK = "memory"
 UNPARSABLE = "unparsable"

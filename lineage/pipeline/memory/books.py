@@ -5,9 +5,10 @@ nor drop the user's statements. (reliability: poisoned memory)
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, resolve_kind
@@ -226,9 +227,12 @@ def move_entry(ws: Workspace, prefix: str, scope: str, caller: Caller | None = N
         raise InvalidInput(problem, hint="say it yourself: `lineage remember TEXT`")
     new_id = compute_entry_id(target.scope, target.kind, location.entry.body, location.entry.origin)
     _refuse_forgotten(ws, target, new_id)
+    source, others = location.ref, _list_other_ids(location)
 
     def move(staged: Workspace) -> None:
-        staged.documents.books.move(location.ref, target, location.entry.id, ws.now)
+        staged.documents.books.move(source, target, location.entry.id, ws.now)
+        add_others = partial(_add_tombstones, names=others, head=new_id)
+        staged.documents.books.update(source.scope, source.kind, add_others, source.shelf)
         staged.documents.books.roll_over(target.scope, target.kind)
 
     change_books(ws, move)
@@ -272,20 +276,27 @@ def forget_entry(ws: Workspace, prefix: str, caller: Caller | None = None) -> En
     """
     location = require_changeable(find_entry(ws, prefix), caller)
     scope, kind = location.ref.scope, location.ref.kind
-    names = list_ids_to_forget(scope, kind, location.entry)
-
-    def add_tombstones(book: Book) -> Book:
-        wanted = [(name, location.entry.id) for name in dict.fromkeys(names) if name != location.entry.id]
-        parts = [make_tombstone_part(book, *one) for one in wanted if one not in book.tombstones]
-        return append_parts(book, *parts) if parts else book
+    add_others = partial(_add_tombstones, names=_list_other_ids(location), head=location.entry.id)
 
     def forget(staged: Workspace) -> None:
         books = staged.documents.books
         books.forget(scope, kind, location.entry.id)
-        books.update(scope, kind, add_tombstones, location.ref.shelf if location.state == WAITING else "")
+        books.update(scope, kind, add_others, location.ref.shelf if location.state == WAITING else "")
 
     change_books(ws, forget, scrub=True)
     return location
+
+
+def _list_other_ids(location: EntryLocation) -> list[str]:
+    """Return the other ids of an entry's statement: they stay behind with its own, so that it isn't learned again."""
+    names = list_ids_to_forget(location.ref.scope, location.ref.kind, location.entry)
+    return [name for name in dict.fromkeys(names) if name != location.entry.id]
+
+
+def _add_tombstones(book: Book, names: Sequence[str], head: str) -> Book:
+    """Add tombstones that name a forgotten entry, or the id of one that moved."""
+    parts = [make_tombstone_part(book, name, head) for name in names if (name, head) not in book.tombstones]
+    return append_parts(book, *parts) if parts else book
 
 
 def require_changeable(location: EntryLocation, caller: Caller | None) -> EntryLocation:

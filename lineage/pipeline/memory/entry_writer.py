@@ -27,8 +27,9 @@ from lineage.core.format.documents import Artifact
 from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.extraction import admission_policy as policy
 from lineage.extraction.about import bind_candidates
-from lineage.extraction.candidates import DECISION, HEURISTIC, MODEL, PREFERENCE, Candidate, extract_candidates
+from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
+from lineage.extraction.sentence_kinds import DECISION, PREFERENCE
 from lineage.pipeline.memory.close_tasks import Closing, close_tasks, find_closing
 from lineage.pipeline.memory.global_rules import find_same_elsewhere
 from lineage.pipeline.memory.merge_statements import (

@@ -7,9 +7,10 @@ from typing import Any
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.entry import CONFIRMED, USER_STATED, Entry, compute_entry_id, parse_before
-from lineage.extraction.candidates import HEURISTIC, is_explicit, read_statement
+from lineage.extraction.candidates import HEURISTIC, read_statement
 from lineage.extraction.features import ANSWER, Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
+from lineage.extraction.sentence_kinds import is_explicit
 from lineage.pipeline.memory.books import EntryLocation, find_entry, read_contents
 from lineage.pipeline.memory.entry_writer import is_reworded, parse_quote
 from lineage.pipeline.memory.workspace_evidence import load_source_turns

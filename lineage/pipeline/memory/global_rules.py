@@ -5,7 +5,7 @@ from lineage.core.base.book_paths import GLOBAL, BookRef
 from lineage.core.base.normalize import tokenize
 from lineage.core.books.entry import USER_STATED, Entry
 from lineage.extraction.amendments import build_statement_key
-from lineage.extraction.candidates import DECISION, PREFERENCE
+from lineage.extraction.sentence_kinds import DECISION, PREFERENCE
 from lineage.pipeline.memory.merge_statements import is_learned
 from lineage.workspace.workspace import Workspace
 

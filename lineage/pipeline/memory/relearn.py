@@ -22,8 +22,9 @@ from lineage.core.format.documents import Artifact
 from lineage.core.format.tool_overlap import split_pieces
 from lineage.errors import InvalidInput
 from lineage.extraction.admission_policy import Admission
-from lineage.extraction.candidates import HEURISTIC, KINDS
+from lineage.extraction.candidates import HEURISTIC
 from lineage.extraction.model.port import MemoryProposals
+from lineage.extraction.sentence_kinds import KINDS
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books, stage_change
 from lineage.pipeline.memory.books import refuse_agents

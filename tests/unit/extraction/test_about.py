@@ -8,7 +8,8 @@ import pytest
 
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, InputPart, Turn
 from lineage.extraction.about import bind_candidates
-from lineage.extraction.candidates import DECISION, LESSON, PREFERENCE, Candidate
+from lineage.extraction.candidates import Candidate
+from lineage.extraction.sentence_kinds import DECISION, LESSON, PREFERENCE
 
 ROOT = "/home/ada/shop"
 LAST = "t-0000000099"

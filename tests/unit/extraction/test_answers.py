@@ -6,7 +6,8 @@ from lineage.core.format.tool_overlap import ToolEvidence
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.extraction.admission_policy import Admission, CandidateContext, admit
 from lineage.extraction.answers import find_answers
-from lineage.extraction.candidates import DECISION, Candidate, extract_candidates
+from lineage.extraction.candidates import Candidate, extract_candidates
+from lineage.extraction.sentence_kinds import DECISION
 from tests.support.parametrize import each
 
 CONTEXT = CandidateContext("aaaaaaaaaaaaaaaa", project="demo")

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from lineage.core.base.normalize import fold_text, normalize_text
 from lineage.core.format.turns import ASSISTANT, ROLES, SYSTEM, TOOL, USER, Turn
 from lineage.extraction import forms, policy_phrases
-from lineage.extraction.candidates import (
-    MAX_EXPLICIT,
-    MAX_LENGTH,
-    MAX_PER_SPEAKER,
-    attribute_quote,
-    extract_candidates,
-)
+from lineage.extraction.candidates import MAX_EXPLICIT, MAX_LENGTH, MAX_PER_SPEAKER, attribute_quote, extract_candidates
 from lineage.extraction.forms import find_forms
 from lineage.extraction.sentences import fold_without_emphasis
 from tests.support.parametrize import each

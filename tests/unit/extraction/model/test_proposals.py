@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn
 from lineage.core.sanitizer import Sanitizer
 from lineage.extraction.admission_policy import MODEL, Admission, CandidateContext, admit, admit_all
-from lineage.extraction.candidates import KINDS
 from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.model.prompts import MAX_PROPOSALS
 from lineage.extraction.model.proposals import (
@@ -26,6 +25,7 @@ from lineage.extraction.model.proposals import (
     parse_proposals,
     request_proposals,
 )
+from lineage.extraction.sentence_kinds import KINDS
 from tests.support.models import CannedModel
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
