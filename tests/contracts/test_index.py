@@ -305,6 +305,14 @@ def test_a_session_is_found_by_a_prefix_of_its_id_key_or_token(index: Index) -> 
         assert sorted(s.session_id for s in index.list_sessions(None, reference=reference)) == expected, reference
 
 
+def test_a_whole_id_or_key_is_found_among_many_newer_sessions_that_begin_with_it(index: Index) -> None:
+    index.upsert([manifest_row("task-1", session_key="chat#1")])
+    index.upsert(manifest_row(f"task-1{number:02}", LATER, session_key=f"chat#1{number}") for number in range(60))
+    for reference in ("task-1", "chat#1"):
+        sessions = index.list_sessions(None, reference=reference, limit=50)
+        assert (len(sessions), sessions[-1].session_id) == (50, "task-1"), reference
+
+
 def test_a_session_is_found_by_its_project_s_path_or_the_end_of_it(index: Index) -> None:
     index.upsert([manifest_row("s-1", project="/home/ada/de_mo"), manifest_row("s-2", project="/home/ada/deXmo")])
     for project in ("/home/ada/de_mo", "de_mo", "ada/de_mo"):

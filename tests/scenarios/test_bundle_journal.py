@@ -12,6 +12,7 @@ import pytest
 from lineage.documents import Documents
 from lineage.documents.bundle_zip import unpack
 from lineage.errors import WorkspaceError
+from lineage.pipeline.maintenance.finish_pending import finish_pending, run_capture
 from lineage.pipeline.maintenance.import_journal import finish_import
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.maintenance.verify import verify
@@ -20,11 +21,27 @@ from lineage.store import LocalStore
 from lineage.workspace.workspace import Workspace
 from tests.support.bundles import export_bundle, importing_flow, read_documents, write_session_with_books
 from tests.support.commands import LineageCommand
-from tests.support.dead_processes import list_mutating_calls, list_spool_paths, read_workspace_files, run_until_crash
+from tests.support.dead_processes import (
+    leave_dead_process,
+    list_mutating_calls,
+    list_spool_paths,
+    read_workspace_files,
+    run_until_crash,
+)
 from tests.support.faults import CrashPoint
-from tests.support.workspace import NOW, end_session, open_test_workspace, read_store
+from tests.support.workspace import (
+    NOW,
+    at_time,
+    build_end_request,
+    end_session,
+    make_turns,
+    open_test_workspace,
+    read_store,
+)
 
 pytestmark = pytest.mark.slow
+
+AFTERWARDS = "2026-11-21T14:00:00.000Z"
 
 
 @pytest.mark.slow
@@ -113,6 +130,43 @@ def test_a_session_that_was_removed_while_its_import_was_cut_off_goes_again(tmp_
         assert ws.documents.spool.list_pending() == []
         assert [path for path in read_documents(ws) if job.token in path] == []
         assert [finding for finding in verify(ws) if job.token in finding.path] == []
+
+
+def test_the_import_of_a_session_that_was_claimed_meanwhile_is_undone_and_stops_no_capture(
+    tmp_path: Path, there: Workspace
+) -> None:
+    write_session_with_books(there)
+    root = tmp_path / "root"
+    root.mkdir()
+    flow = importing_flow(export_bundle(there), restore=True)
+    leave_dead_process(root, flow, dies_at="spool", after=True)
+    with open_test_workspace(root) as ws:
+        (job,) = ws.documents.spool.list_pending()
+        assert end_session(at_time(ws, AFTERWARDS), "s-1").session_token == job.token
+        assert ws.documents.spool.list_pending() == [job]
+        before = read_documents(ws)
+        other = run_capture(at_time(ws, AFTERWARDS), build_end_request(ws, "s-2"))
+        assert other.status == "captured"
+        assert ws.documents.spool.list_pending() == []
+        assert {path: data for path, data in read_documents(ws).items() if other.session_token not in path} == before
+        assert sorted(row.session_id for row in ws.index.list_sessions(None)) == ["s-1", "s-2"]
+
+
+def test_an_undone_import_leaves_what_another_wrote_under_the_same_name(tmp_path: Path, there: Workspace) -> None:
+    write_session_with_books(there)
+    root = tmp_path / "root"
+    root.mkdir()
+    leave_dead_process(root, importing_flow(export_bundle(there), restore=True), dies_at="spool", after=True)
+    with open_test_workspace(root) as ws:
+        (job,) = ws.documents.spool.list_pending()
+        day, _, time = job.payload["stem"].partition("--")[0].partition("T")
+        at = f"{day}T{time.replace('-', ':')}"
+        end_session(ws, "s-1", transcript=make_turns("Other words.", "Indeed."), captured_at=at)
+        before = read_documents(ws)
+        finish_pending(ws)
+        assert ws.documents.spool.list_pending() == []
+        assert read_documents(ws) == before
+        assert [row.session_token for row in ws.index.list_sessions(None)] == [job.token]
 
 
 def test_importing_again_what_was_cut_off_finishes_it(

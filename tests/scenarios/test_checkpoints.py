@@ -30,7 +30,7 @@ from tests.support.hook_process import (
     read_context_block,
     run_hook,
 )
-from tests.support.workspace import end_session, open_test_workspace
+from tests.support.workspace import compact_session, end_session, open_test_workspace
 
 pytestmark = pytest.mark.slow
 DEMO = "/home/ada/demo"
@@ -234,6 +234,59 @@ def test_a_private_session_has_none(root: Path, tmp_path: Path, home: Path) -> N
     assert drained(root, home).unkept == {PRIVATE: 1}
     assert kept(root) == []
     assert "wombat" not in read_context_block(root)
+
+
+def test_a_session_that_is_captured_as_private_after_its_checkpoint_is_told_at_no_start(
+    root: Path, tmp_path: Path, home: Path
+) -> None:
+    path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
+    turn_ended(root, path)
+    drained(root, home)
+    (saved,) = kept(root)
+    assert "wombat" in read_context_block(root)
+    with open_test_workspace(root, now=clock.now()) as ws:
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=True)
+        assert kept(root) == []
+        assert "wombat" not in read_context_block(root)
+        ws.documents.checkpoints.put(saved)  # a worker wrote it meanwhile
+        assert "wombat" not in build_context(ws, ContextRequest(project=DEMO)).body
+
+
+def test_a_session_whose_compaction_is_private_is_told_at_no_start(root: Path, tmp_path: Path, home: Path) -> None:
+    path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
+    turn_ended(root, path)
+    drained(root, home)
+    with open_test_workspace(root, now=clock.now()) as ws:
+        compact_session(ws, "s-1", "Goal: hide it.", harness="claude-code", transcript_path=str(path), private=True)
+    assert kept(root) == []
+    assert "wombat" not in read_context_block(root)
+
+
+def test_a_running_fork_of_a_private_session_has_no_checkpoint(root: Path, tmp_path: Path, home: Path) -> None:
+    origin = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
+    with open_test_workspace(root, now=clock.now()) as ws:
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(origin), private=True)
+    fork = append_transcript(tmp_path / "s-2.jsonl", "And the quokka.")
+    records = [json.loads(line) for line in fork.read_text("utf-8").splitlines()]
+    lines = [json.dumps(record | {"forkedFrom": {"sessionId": "s-1"}}) for record in records]
+    fork.write_text("\n".join(lines) + "\n", "utf-8")
+    turn_ended(root, fork)
+    assert drained(root, home).unkept == {PRIVATE: 1}
+    assert kept(root) == []
+
+
+def test_a_session_that_has_ended_since_its_checkpoint_is_not_told_as_one_that_had_not(
+    root: Path, tmp_path: Path, home: Path
+) -> None:
+    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
+    turn_ended(root, path)
+    drained(root, home)
+    with open_test_workspace(root, now=clock.now()) as ws:
+        assert "had not ended" in build_context(ws, ContextRequest(project=DEMO)).body
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), ended_at=ws.now)
+        told = build_context(ws, ContextRequest(project=DEMO)).body
+    assert "wombat" in told
+    assert "had not ended" not in told
 
 
 @pytest.mark.leaves_findings

@@ -83,7 +83,7 @@ def test_a_setting_keeps_the_form_that_its_writer_gave_it(text: str) -> None:
         (("recall.prompt", "perhaps"), "true or false"), (("context.budget", "1", "2"), "one value"),
         (("context.budget", "--", "-1"), "less than"),
         (("ledger.row_style", "x\n]"), "one of"), (("x", "y"), "no setting"),
-        (("sanitizer.allow", "short"), "less than 12"),
+        (("sanitizer.allow", "short"), "less than 12"), (("identity_links.", "x"), "no setting"),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_changes_nothing(lineage: LineageCommand, words: tuple[str, ...], said: str) -> None:
@@ -104,3 +104,12 @@ def test_a_person_s_ids_are_a_list_and_paths_are_named(lineage: LineageCommand) 
     }
     assert lineage("config", "path", "--json").json["workspace"] == str(lineage.root / "lineage.toml")
     assert Settings().context.budget == 2000
+
+
+def test_a_person_s_ids_are_printed_as_they_were_set(lineage: LineageCommand) -> None:
+    lineage("init")
+    lineage("config", "set", "identity_links.ada", "telegram:1", "slack:2")
+    ids = ["telegram:1", "slack:2"]
+    assert lineage("config", "get", "identity_links.ada", "--json").json == {"identity_links.ada": ids}
+    assert lineage("config", "get", "--json").json["identity_links.ada"] == ids
+    assert all(one in lineage("config", "get", "identity_links.ada").out for one in ids)

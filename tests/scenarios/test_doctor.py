@@ -105,6 +105,20 @@ def test_hooks_of_another_workspace_are_a_finding(
     assert str(other.root) in done.out
 
 
+def test_fix_leaves_hooks_that_capture_into_another_workspace_to_a_person(
+    lineage: LineageCommand, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    other = LineageCommand(tmp_path / "other", capsys)
+    other("init")
+    other("hooks", "install", "claude-code")
+    before = settings.read_bytes()
+    fixed = lineage("status", "--fix", "--yes")
+    assert (fixed.code, "if not meant: lineage hooks install claude-code" in fixed.out) == (4, True), fixed.out
+    assert settings.read_bytes() == before
+
+
 @pytest.mark.leaves_findings
 def test_what_a_hook_told_just_now_is_no_problem(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     enqueue_in_process(lineage.root, make_payload("SessionEnd", "s-1"))

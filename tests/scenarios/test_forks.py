@@ -16,7 +16,7 @@ from lineage.pipeline.capture.session import CaptureResult
 from lineage.pipeline.maintenance.remove import remove
 from lineage.workspace.lookup import load_document
 from lineage.workspace.workspace import Workspace
-from tests.support.workspace import end_session, open_test_workspace
+from tests.support.workspace import compact_session, end_session, open_test_workspace
 
 PROJECTS = Path(__file__).parents[1] / "data/claude-code/projects/-home-ada-demo"
 PARENT = "aa765e29-162b-5be6-8e53-f03014531e0e"
@@ -41,9 +41,9 @@ def went_on(tmp_path: Path) -> Path:
     return path
 
 
-def ended(ws: Workspace, session: str, path: Path | None = None) -> CaptureResult:
+def ended(ws: Workspace, session: str, path: Path | None = None, **more: Any) -> CaptureResult:
     path = path or PROJECTS / f"{session}.jsonl"
-    return end_session(ws, session, harness="claude-code", transcript_path=str(path))
+    return end_session(ws, session, harness="claude-code", transcript_path=str(path), **more)
 
 
 def captured(ws: Workspace, outcome: CaptureResult) -> Artifact:
@@ -71,6 +71,22 @@ def test_a_fork_whose_parent_is_not_known_holds_everything(ws: Workspace, went_o
     assert transcript.parse_turns(fork.body)[0].number == 1
 
 
+@pytest.mark.parametrize("claimed", [{}, {"private": False}], ids=["not-said", "not-private"])
+def test_a_fork_of_a_private_session_is_private(ws: Workspace, went_on: Path, claimed: dict[str, bool]) -> None:
+    ended(ws, PARENT, private=True)
+    outcome = ended(ws, FORK, went_on, **claimed)
+    assert captured(ws, outcome).private
+    assert [row.private for row in ws.index.list_sessions(None)] == [True, True]
+
+
+def test_a_compaction_of_a_private_session_s_fork_is_private(ws: Workspace, went_on: Path) -> None:
+    ended(ws, PARENT, private=True)
+    outcome = compact_session(ws, FORK, "Goal: go on.", harness="claude-code", transcript_path=str(went_on))
+    document = load_document(ws, outcome.compaction_path or "")
+    assert isinstance(document, Artifact)
+    assert document.private
+
+
 def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(ws: Workspace, went_on: Path) -> None:
     parent = captured(ws, ended(ws, PARENT))
     remove(ws, PARENT, reason="asked for")
@@ -95,4 +111,5 @@ def test_a_fork_of_a_fork_begins_after_what_both_hold(ws: Workspace, went_on: Pa
     second.write_text("\n".join(lines) + "\n")
     fork = captured(ws, ended(ws, "second", second))
     assert fork.forked_from == FORK
+    assert not fork.private
     assert [turn.text for turn in transcript.parse_turns(fork.body)] == ["And in the second fork?"]

@@ -135,6 +135,10 @@ def test_an_edit_may_make_its_folders_and_a_lesson_be_about_one(root: Path, demo
         ("alembic upgrade head", True),
         ("cd web && DB=x  alembic   upgrade head 2>&1 | tail", True),
         ("uv run alembic upgrade", True),
+        ("./venv/bin/alembic upgrade head", True),
+        ("nohup /opt/bin/alembic upgrade head &", True),
+        ("! alembic upgrade head", True),
+        ("ls alembic/upgrade", False),
         ("alembic upgraded", False),
         ("echo alembic upgrade", False),
         ("alembic downgrade", False),
@@ -149,6 +153,7 @@ def test_a_command_is_known_by_its_first_words(act: Act, command: str, is_told: 
     [
         ({"hook_event_name": "PostToolUseFailure", "error": "Exit code 1\nKeyError: 'a'"}, True),
         ({"hook_event_name": "PostToolUse", "tool_response": "KeyError: 'a'\nExit code: 1"}, True),
+        ({"hook_event_name": "PostToolUseFailure", "error": "Exit code 1\n\x1b[1;31mKeyError\x1b[0m: 'a'"}, True),
         ({"hook_event_name": "PostToolUse", "tool_response": "KeyError is documented\nExit code: 0"}, False),
         ({"hook_event_name": "AfterTool", "tool_response": {"llmContent": "KeyError\nExit Code: 2"}}, True),
         ({"hook_event_name": "PostToolUseFailure", "error": "MyKeyErrors"}, False),

@@ -22,6 +22,7 @@ from lineage.pipeline.capture import session_end as session_end_flow
 from lineage.pipeline.maintenance.finish_pending import FinishPendingResult, finish_pending
 from lineage.pipeline.maintenance.recover import RecoverResult, recover
 from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store.temporaries import TEMP_PREFIX
 from lineage.workspace.lookup import show_file
 from lineage.workspace.workspace import Workspace
@@ -29,6 +30,7 @@ from tests.support.commands import LineageCommand
 from tests.support.concurrency import read_line, start_process, write_line
 from tests.support.dead_processes import (
     delete_machine_state,
+    leave_dead_process,
     list_spool_paths,
     read_artifacts,
     read_workspace_files,
@@ -316,6 +318,31 @@ def test_a_job_of_a_session_with_a_damaged_manifest_blocks_no_other_command(root
         manifest.write_bytes(b"half")
         assert [why for _, why in finish_pending(ws).waiting if "manifest" in why]
     assert len(list_spool_paths(root)) == 1
+
+
+@pytest.mark.in_folder
+def test_a_job_whose_book_became_a_symlink_stops_neither_a_capture_nor_remember(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memo = Memo(text="Backups are taken on every Sunday evening.")
+    leave_dead_process(root, lambda ws: remember(ws, memo), dies_at="spool", after=True)
+    (job,) = list_spool_paths(root)
+    book, elsewhere = root / "books" / "global" / "note.md", tmp_path / "elsewhere.md"
+    elsewhere.write_text("")
+    book.parent.mkdir(parents=True)
+    book.symlink_to(elsewhere)
+    lineage = LineageCommand(root, capsys)
+    with open_test_workspace(root, now=LAST) as ws:
+        assert [name for name, _ in finish_pending(ws).waiting] == [Path(job).name]
+    ended = lineage.end_sample("--json")
+    assert (ended.code, ended.json["status"]) == (0, "captured"), ended.err
+    remembered = lineage("remember", "Write the release notes of spring.", "--kind", "task", "--json")
+    assert (remembered.code, remembered.json["status"]) == (0, "remembered"), remembered.err
+    assert (list_spool_paths(root), elsewhere.read_text()) == ([job], "")
+    book.unlink()
+    recovered(root)
+    assert list_spool_paths(root) == []
+    assert memo.text in book.read_text()
 
 
 @pytest.mark.slow

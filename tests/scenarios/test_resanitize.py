@@ -19,7 +19,7 @@ import pytest
 
 from lineage.core.base import naming
 from lineage.core.books.entry import new_entry
-from lineage.core.format.documents import Artifact, parse_document
+from lineage.core.format.documents import FORMAT, Artifact, parse_document
 from lineage.core.sanitizer import Rule, Ruleset, build_ruleset
 from lineage.pipeline.maintenance.finish_pending import finish_pending
 from lineage.pipeline.maintenance.recover import recover
@@ -30,10 +30,12 @@ from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.workspace.lookup import load_document
 from lineage.workspace.publish import publish_all
 from lineage.workspace.workspace import Workspace
+from tests.support.books import write_entry
 from tests.support.commands import LineageCommand
 from tests.support.dead_processes import (
     copy_workspace,
     find_holders,
+    leave_dead_process,
     list_spool_paths,
     read_workspace_files,
     run_until_crash,
@@ -343,3 +345,40 @@ def test_entries_of_books_are_redacted_and_what_a_hand_wrote_stays(root: Path) -
     assert resanitized(root).books == []
     with open_test_workspace(root) as ws:  # under the rules that every other test is judged by
         publish_all(ws)
+
+
+@pytest.fixture
+def noted(root: Path) -> Path:
+    """The workspace with two books that hold the secret."""
+    with open_test_workspace(root) as ws:
+        write_entry(ws, "global", "note", f"The den of {SECRET} is open.")
+        write_entry(ws, "global", "fact", f"The food of {SECRET} is hay.")
+        publish_all(ws)
+    return root
+
+
+@pytest.mark.parametrize("finish", [recover, finish_pending], ids=["recover", "the next command"])
+def test_a_run_that_died_between_the_files_of_books_and_their_rows_is_finished(
+    noted: Path, finish: Callable[[Workspace], object]
+) -> None:
+    leave_dead_process(noted, resanitize, dies_at="books/global/note.md", after=True, rules=RULES)
+    with opened(noted) as ws:
+        assert {hit.entry.kind for hit in ws.index.search(SECRET, None, limit=9) if hit.entry} == {"note", "fact"}
+        finish(ws)
+        assert ws.index.search(SECRET, None, limit=9) == []
+        assert verify(ws) == []
+    assert find_holders(noted, SECRET) == []
+    assert list_spool_paths(noted) == []
+
+
+@pytest.mark.leaves_findings
+def test_a_book_of_a_newer_format_is_a_problem_and_keeps_no_other_book_s_secret(noted: Path) -> None:
+    path = noted / "books" / "global" / "fact.md"
+    path.write_text(path.read_text().replace(f"format: {FORMAT}\n", "format: 99\n"))
+    before = path.read_bytes()
+    done = resanitized(noted)
+    assert [problem for problem, _ in done.problems] == ["books/global/fact.md"]
+    assert done.books == ["books/global/note.md"]
+    assert path.read_bytes() == before
+    assert SECRET not in (noted / "books" / "global" / "note.md").read_text()
+    assert list_spool_paths(noted) == []

@@ -24,23 +24,31 @@ SENTENCE = "In demo the reader was mended in reader.py by the first try, and not
 
 
 def leave_dead_process(
-    root: Path, flow: Callable[[Workspace], object], *, dies_at: str, after: bool = False, now: str = NOW
+    root: Path,
+    flow: Callable[[Workspace], object],
+    *,
+    dies_at: str,
+    after: bool = False,
+    now: str = NOW,
+    rules: Ruleset = BUILTIN,
 ) -> None:
     """Runs a flow in the folder `root` as a process that dies at its first mutating call whose name holds `dies_at`.
 
     The sentence that it makes, if it comes to that, is SENTENCE.
     """
-    calls = list_mutating_calls(root, flow, now=now)
+    calls = list_mutating_calls(root, flow, now=now, rules=rules)
     point = next(number for number, call in enumerate(calls, 1) if dies_at in call)
-    assert run_until_crash(root, flow, CrashPoint(point, after), now=now)
+    assert run_until_crash(root, flow, CrashPoint(point, after), now=now, rules=rules)
 
 
-def list_mutating_calls(root: Path, flow: Callable[[Workspace], object], *, now: str = NOW) -> list[str]:
+def list_mutating_calls(
+    root: Path, flow: Callable[[Workspace], object], *, now: str = NOW, rules: Ruleset = BUILTIN
+) -> list[str]:
     """The mutating calls of a flow: it runs through in a copy of the folder."""
     copy = root.with_name(f"{root.name}-rehearsal")
     copy_workspace(root, copy) if root.exists() else copy.mkdir()
     fuse = CrashPoint()
-    run_until_crash(copy, flow, fuse, now=now)
+    run_until_crash(copy, flow, fuse, now=now, rules=rules)
     shutil.rmtree(copy)
     return fuse.calls
 

@@ -56,6 +56,7 @@ def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResul
             intent = sessions.rebuild_intent(ws, existing, session)
         else:
             intent = _plan_compaction(ws, session, request, source, watermark, narration)
+        sessions.hide_checkpoint(ws, intent.artifacts[0])
         apply_plan(ws, intent)
         result = _build_result(ws, intent, source)
     if existing and existing not in finished:

@@ -197,6 +197,12 @@ def follow_parent(ws: Workspace, source: SessionSource) -> SessionSource:
     return replace(source, project=manifest.project, repository=manifest.repository, subfolder=subfolder)
 
 
+def hide_checkpoint(ws: Workspace, artifact: Artifact) -> None:
+    """Delete a private session's checkpoint, and the prepared contexts that may tell its last messages."""
+    if artifact.private and ws.documents.checkpoints.discard(artifact.identity.token):
+        ws.documents.context_cache.clear()
+
+
 def inherit_privacy(ws: Workspace, request: Request, source: SessionSource) -> Request:
     """Return the request of a private session's fork as one of a private session: it goes on from what that said."""
     if not source.forked_from:

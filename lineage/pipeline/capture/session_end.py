@@ -53,8 +53,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
         intent, hints = _plan_capture(ws, session, request, source, turns, narration)
         if intent.artifacts[0].private and not session.captures:
             _hide_sub_agents(ws, request.token)
-            if ws.documents.checkpoints.discard(request.token):  # its last messages stand in prepared contexts
-                ws.documents.context_cache.clear()
+        sessions.hide_checkpoint(ws, intent.artifacts[0])
         applied = apply_plan(ws, intent, hints)
     count_recall(ws, request.identity, turns)
     return replace(

@@ -14,8 +14,9 @@ from lineage.core.base import hook_protocol
 from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.hook_output import format_hook_output
 from lineage.core.base.links import to_one_line
-from lineage.core.base.naming import Identity, validate_agent_id, validate_id
+from lineage.core.base.naming import Identity, derive_session_token, validate_agent_id, validate_id
 from lineage.core.base.times import from_epoch, shift_time, to_utc
+from lineage.core.capture.capture import Capture
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
 from lineage.core.format.turns import ASSISTANT, ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
@@ -119,9 +120,10 @@ def _save_checkpoint(ws: Workspace, histories: HarnessHistories, seen: SeenSessi
     try:
         with session_lock(ws, seen.session_token):
             if not ws.documents.tombstones.has(seen.session_token):
-                if _is_private(ws, seen.session_token):
+                capture = _read_public(ws, seen, path)
+                if capture is None:
                     return PRIVATE
-                ws.documents.checkpoints.put(_build_checkpoint(ws, seen, path))
+                ws.documents.checkpoints.put(_build_checkpoint(ws, seen, capture))
     except DatabaseDamaged:
         raise
     except TranscriptError:
@@ -131,8 +133,16 @@ def _save_checkpoint(ws: Workspace, histories: HarnessHistories, seen: SeenSessi
     return None
 
 
-def _build_checkpoint(ws: Workspace, seen: SeenSession, path: Path) -> Checkpoint:
+def _read_public(ws: Workspace, seen: SeenSession, path: Path) -> Capture | None:
+    """Return what a session's transcript holds so far, None if it is private or goes on from a private one."""
+    if _is_private(ws, seen.session_token):
+        return None
     capture = load_adapter(seen.harness).read(path, seen.session_id)
+    origin = derive_session_token(seen.agent_id, capture.forked_from) if capture.forked_from else ""
+    return None if origin and _is_private(ws, origin) else capture
+
+
+def _build_checkpoint(ws: Workspace, seen: SeenSession, capture: Capture) -> Checkpoint:
     # A fork may hold turns of a removed session.
     removed = ws.documents.tombstones.read_removed_turns()
     last = select_last_messages(

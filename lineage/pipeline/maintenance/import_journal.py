@@ -162,7 +162,7 @@ def finish_session_import(ws: Workspace, job: Job) -> None:
 
 
 def undo_session_import(ws: Workspace, job: Job) -> None:
-    """Delete the files of an import and clear its job. Earlier files and changed ones stay."""
+    """Delete the files of an import and clear its job. Earlier files and changed ones stay, and the claim with them."""
     session = SessionImport.from_job(job)
     # the manifest before its artifacts: it names only artifacts that exist
     written = [*session.books, session.manifest, *reversed(session.artifacts)]
@@ -170,10 +170,11 @@ def undo_session_import(ws: Workspace, job: Job) -> None:
     claim = build_claim(session.identity, session.stem)
     for path in created:
         _delete_if_unchanged(ws, path, session.files[path])
+    gone = [path for path in created if read_or_none(ws.documents.store, path) is None]
     # the claim after its files: without it, a capture would begin the session anew beside them
-    if claim.path in session.created:
+    if claim.path in session.created and gone == created:
         _delete_if_unchanged(ws, claim.path, serialize_document(claim))
-    ws.index.delete_paths(path for path in created if path.startswith(naming.MEMORY))
+    ws.index.delete_paths(path for path in gone if path.startswith(naming.MEMORY))
     index_books(ws, find_book_refs(session.books))
     _publish(ws, session, [])
     ws.documents.spool.clear(job)

@@ -163,7 +163,7 @@ class _ContextBuilder:
             session=asked.session or "", is_asked=True,
         )  # fmt: skip
         return [
-            MemoryItem(item.text, DERIVED, f"{to_date(item.at)}{_describe_state(item)}")
+            MemoryItem(item.text, "" if item.is_successor else DERIVED, f"{to_date(item.at)}{_describe_state(item)}")
             for item in found.items
             if (item.kind == PASSAGE or item.is_successor) and item.origin not in self._reader.removed_tokens
         ]

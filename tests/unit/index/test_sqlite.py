@@ -13,9 +13,9 @@ import pytest
 
 from lineage.database import sqlite
 from lineage.errors import DatabaseDamaged, WorkspaceError
-from lineage.index import SqliteIndex, schema
+from lineage.index import SessionFilter, SqliteIndex, schema
 from lineage.store import LocalStore, Store
-from tests.contracts.test_index import all_known, found, row
+from tests.contracts.test_index import all_known, found, manifest_row, row
 from tests.support.concurrency import read_line, run_concurrently, run_unprivileged, start_process, write_line
 
 
@@ -42,6 +42,22 @@ def test_a_database_of_another_version_is_begun_anew(tmp_path: Path, version: in
     with closing(SqliteIndex(tmp_path / "index.db")) as index:
         assert index.needs_reindex
         assert all_known(index) == []
+
+
+def test_words_and_folders_of_a_session_are_found_in_any_case_beyond_ascii(tmp_path: Path) -> None:
+    named = manifest_row("s-1", title="Die Übersicht", project="/home/ada/Ödland")
+    by_path = [SessionFilter(path=path) for path in ("Praxis/Ärzte", "praxis/ärzte")]
+    by_words = [SessionFilter(words=[word]) for word in ("Übersicht", "ÜBERSICHT", "ödland")]
+    with closing(SqliteIndex(tmp_path / "index.db")) as index:
+        index.upsert([named, row(folders="\nPraxis/Ärzte/"), manifest_row("s-2")])
+        for wanted in (*by_path, *by_words):
+            assert [s.session_id for s in index.list_sessions(None, wanted=wanted)] == ["s-1"], wanted
+
+
+def test_a_folder_with_a_capital_beyond_ascii_narrows_a_search(tmp_path: Path) -> None:
+    with closing(SqliteIndex(tmp_path / "index.db")) as index:
+        index.upsert([row(text="apples", folders="\nÄrzte/"), row(session="s-2", text="apples")])
+        assert found(index, "apples path:Ärzte") == found(index, "apples path:ärzte") == ["s-1"]
 
 
 def test_the_tables_of_a_new_database_come_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

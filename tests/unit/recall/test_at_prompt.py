@@ -59,6 +59,13 @@ def test_nothing_is_given_of_a_prompt_that_memory_holds_nothing_about(tmp_path: 
     assert recall(tmp_path, prompt).items == ()
 
 
+@pytest.mark.parametrize("prompt", ["can we do that?", "What is it about?", "warum ist das nicht so?"])
+def test_nothing_is_given_of_a_prompt_of_stop_words_alone(tmp_path: Path, prompt: str) -> None:
+    talk(tmp_path, texts=(prompt, f"{prompt} Yes, that is what we do."))
+    found = recall(tmp_path, prompt)
+    assert (found.items, found.considered) == ((), ())
+
+
 @pytest.mark.parametrize(
     "hidden", [{"private": True}, {"project": "/home/ada/other"}, {"project": None}, {"agent_id": "other"}], ids=str
 )

@@ -70,7 +70,10 @@ def test_a_kind_is_understood_by_its_other_names() -> None:
     assert parse_query("kind:rule kind:summary").filters.kinds == ("rule", "preference", "summary")  # a book's own name
 
 
-@pytest.mark.parametrize("text", ["since:yesterday", "until:x", "is:nothing", "since:9999y"])
+@pytest.mark.parametrize(
+    "text",
+    ["since:yesterday", "until:x", "is:nothing", "since:9999y", "since:2026-13", "since:2026-02-30", "since:0000"],
+)
 def test_a_filter_that_says_nothing_is_an_error_that_says_what_it_takes(text: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         parse_query(text, NOW)

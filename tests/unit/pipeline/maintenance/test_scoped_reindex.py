@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage.core.base.naming import derive_session_token, memory_md_path
+from lineage.errors import NotFoundError
 from lineage.index import ArtifactRow
 from lineage.pipeline.maintenance.reindex import SuddenLoss, reindex
 from lineage.pipeline.maintenance.remove import remove
@@ -17,7 +18,7 @@ from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_sc
 from lineage.workspace.lookup import load_row
 from lineage.workspace.workspace import Workspace
 from tests.support.commands import LineageCommand
-from tests.support.workspace import end_session, open_test_workspace, read_rows
+from tests.support.workspace import end_session, open_test_workspace, read_rows, read_store
 
 SESSIONS = (("s-1", "ada", "/home/ada/demo"), ("s-2", "ada", "/home/ada/other"), ("s-3", "bob", "/srv/demo"))
 SCOPES = {
@@ -25,7 +26,6 @@ SCOPES = {
     "name": (ReindexScope(project="demo"), {"s-1", "s-3"}),
     "folder": (ReindexScope(project="/home/ada/demo"), {"s-1"}),
     "both": (ReindexScope("bob", "demo"), {"s-3"}),
-    "nobody": (ReindexScope("eve"), set[str]()),
 }
 
 
@@ -133,11 +133,27 @@ def test_memory_md_of_the_scope_s_agents_is_rendered_and_an_incomplete_index_is_
     assert len(read_rows(ws)) == 9
 
 
+@pytest.mark.parametrize(
+    "scope", [ReindexScope("eve"), ReindexScope("ada", "nowhere"), ReindexScope(project="x")], ids=str
+)
+def test_a_scope_without_a_session_is_an_error_and_changes_nothing(ws: Workspace, scope: ReindexScope) -> None:
+    spoil(ws)
+    before = read_store(ws.documents.store, "")
+    with pytest.raises(NotFoundError, match=f"no session of {scope}"):
+        reindex_scope(ws, scope)
+    assert list_titles(ws) == {(session, True) for session, _, _ in SESSIONS}
+    assert read_store(ws.documents.store, "") == before
+    reindex_scope(ws, ReindexScope())
+
+
 def test_the_command_takes_a_scope(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lineage = LineageCommand(tmp_path / "vault", capsys)
     lineage("init")
     lineage.end_sample()
     assert "0 added, 0 changed, 0 dropped, 3 unchanged" in lineage("reindex", "--agent", "default").out
-    assert "0 unchanged" in lineage("reindex", "--project", "nowhere").out
+    for typo in (("--project", "nowhere"), ("--agent", "defualt")):
+        done = lineage("reindex", *typo)
+        assert (done.code, f"{typo[1]}\n" in done.err) == (1, True), done.err
+    assert not (lineage.root / "agents" / "defualt").exists()
     assert lineage("reindex", "--agent", "default", "--recent").code == 2
     assert lineage("reindex", "--agent", "a:b").code == 2

@@ -19,6 +19,7 @@ from lineage.core.format.documents import Tombstone
 from lineage.harness.registry import HARNESSES, find_output
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.prepared_contexts import prepare_contexts
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.store import Blob, LocalStore, StoredKey
 from lineage.telemetry import SeenSession
 from lineage.workspace.book_reader import BookReader
@@ -340,6 +341,17 @@ def test_a_row_whose_entry_is_not_in_its_file_any_more_shows_nothing(ws: Workspa
     assert decisions(told(ws, query="splitter")) == ["The splitter drops the last line."]
     edit_by_hand(ws, path, edited.partition("<!--")[0])
     assert decisions(told(ws, query="splitter")) == []
+
+
+def test_a_passage_whose_statement_was_superseded_says_so_behind_the_newer_one(ws: Workspace) -> None:
+    said = "Decision: the payment webhook retries five times with exponential backoff."
+    new = "The payment webhook goes to the dead letter queue at once."
+    capture(ws, words=said)
+    (ref,) = (ref for ref in ws.documents.books.list() if ref.kind == "decision")
+    (old,) = ws.documents.books.read(ref).entries
+    remember(ws, Memo(text=new, scope="project/demo", kind="decision", supersedes=(old.id,)))
+    lines = section(told(ws, query="How often does the payment webhook retry?"), "## What was said about the question")
+    assert lines[:2] == [f"> - 2026-11-21: {new}", f"> - [derived] 2026-11-20, superseded on 2026-11-21: {said}"]
 
 
 def test_an_archived_entry_that_a_newer_one_took_the_place_of_is_not_found(ws: Workspace) -> None:
