@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
-    from lineage.recall.at_prompt import Recall, RecalledItem
+    from lineage.recall.at_prompt import Recall
+    from lineage.recall.items import RecalledItem
 
     Asker = Callable[["Question", "sqlite3.Connection", Collection[str]], Recall]
 
@@ -111,7 +112,7 @@ def _give(root: str, question: Question) -> str:
     if not _is_on(root, question.kind) or _has_tombstone(root, question):
         return ""
     from lineage.projects import list_project_keys
-    from lineage.recall.at_prompt import format_item
+    from lineage.recall.items import format_item
     from lineage.recall.reader import open_index, set_deadline
 
     question.project_keys = list_project_keys(registry.find_field(question.payload, "cwd"))

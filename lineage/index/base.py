@@ -10,7 +10,7 @@ from lineage.core.base.short_ids import SessionName
 from lineage.core.capture.ledger import Ledger, NotedCapture, Window
 from lineage.core.search.query import Query, parse_query
 from lineage.index import books, ledger, sessions, text_search, tool_runs
-from lineage.index.books import BookFiles, EntryRow, ListedEntry
+from lineage.index.books import BookFiles, EntryRow, ListedEntry, SupersededStatement
 from lineage.index.fts_query import DEFAULT_RANKING, Ranking
 from lineage.index.publish_queue import QueuedCapture
 from lineage.index.recall import RecallQuery, RecallResult
@@ -305,6 +305,11 @@ class Index(Protocol):
     def find_books_of_sessions(self, tokens: Collection[str]) -> list[tuple[str, str]]:
         """Return (scope, kind) of the books with entries from one of these sessions."""
         return list(self._select(books.SELECT_BOOKS_OF_SESSIONS, tokens=sorted(tokens)))
+
+    def list_superseded(self, tokens: Collection[str]) -> list[SupersededStatement]:
+        """Return what sessions stated that holds no longer, each with what took its place, the newest first."""
+        rows = self._select(books.SELECT_SUPERSEDED, tokens=sorted(tokens))
+        return [SupersededStatement(*row) for row in rows]
 
     def find_entries_of_session(self, token: str) -> list[str]:
         """Return the ids of the entries in books from a session."""

@@ -68,6 +68,16 @@ class EntryRow(NamedTuple):  # its order is that of the columns, and thousands a
         return {**place, **origin, "about": list(self.about), "standing": self.standing, "done": self.done}
 
 
+class SupersededStatement(NamedTuple):
+    """What a session stated that holds no longer; the time, id and text of the entry that took its place."""
+
+    token: str
+    text: str
+    at: str
+    successor: str
+    current: str
+
+
 class ListedEntry(NamedTuple):
     """An entry as a list needs it: values of its row, `tags` as JSON."""
 
@@ -160,6 +170,13 @@ SELECT_LISTED = (
 SELECT_BOOKS_OF_ENTRY = "select distinct scope, kind from book_entries where entry_id = :id order by scope, kind"
 _TOKENS = "(select value from json_each(:tokens))"
 _OF_SESSIONS = f"owner in {_TOKENS} or origin_token in {_TOKENS}"
+SELECT_SUPERSEDED = f"""
+    select o.origin_token, o.text, n.at, n.entry_id, n.text from book_entries o
+    join book_entries n on n.scope = o.scope and n.kind = o.kind and n.supersedes like '%"' || o.entry_id || '"%'
+    where o.origin_token in {_TOKENS} and o.standing = 0 and o.hidden = 0 and n.hidden = 0
+      and o.shelf != '{PENDING}' and n.shelf != '{PENDING}'
+    order by o.origin_token, o.entry_id, n.at desc, n.entry_id
+"""
 SELECT_BOOKS_OF_SESSIONS = f"select distinct scope, kind from book_entries where {_OF_SESSIONS} order by scope, kind"
 
 

@@ -15,6 +15,8 @@ from lineage.recall import reader
 from lineage.recall.echoes import find_echoes
 from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
 from lineage.recall.floor import Floor, load_floor
+from lineage.recall.items import SUPERSEDED, RecalledItem
+from lineage.recall.questions import list_questions
 from lineage.recall.reader import PASSAGE, FoundRow
 
 TYPE_CHECKING = False
@@ -23,10 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-SUPERSEDED = "superseded on"
-"""How the title of what holds no longer begins."""
 MAX_CHARS = 1100  # of text, without what says where it is from
-_TITLE_CHARS = 60
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most
@@ -40,25 +39,6 @@ _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
 _NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, and how many tell more than one
-
-
-class RecalledItem:
-    """A passage or an entry that is given. `origin` is the token of its session, or the scope of its book.
-
-    `passage` is all that its text was cut from. A successor is given because it supersedes another item.
-    """
-
-    __slots__ = ("at", "id", "is_successor", "kind", "origin", "passage", "text", "title")
-
-    def __init__(self, id: str, text: str, origin: str, title: str, at: str, kind: str, passage: str = "") -> None:
-        self.id, self.text, self.origin, self.passage = id, text, origin, passage
-        self.title, self.at, self.kind = title, at, kind
-        self.is_successor = False
-
-    @property
-    def tokens(self) -> int:
-        """Its cost; a token is four characters."""
-        return -(-len(format_item(self)) // 4)
 
 
 class ConsideredRow:
@@ -140,12 +120,6 @@ class Recall:
         return {"items": items, "reason": self.reason, "considered": considered}
 
 
-def format_item(item: RecalledItem) -> str:
-    """Return an item as it is given: its day and kind, then its text."""
-    title = f" · {item.title[:_TITLE_CHARS]}" if item.title else ""
-    return f"[{item.at[:10]} · {item.kind}{title}]\n{item.text}"
-
-
 def recall_at_prompt(
     connection: sqlite3.Connection,
     project_keys: "Sequence[str]",
@@ -159,9 +133,38 @@ def recall_at_prompt(
 ) -> Recall:
     """Return the quotes from memory about a prompt, for an agent in a project; without a project none.
 
-    If one row of a session is above the floor, its rows that settle something are given too. Items in `given` are left
-    out, and the words of the running session, by its id. `owns_folder` decides for a folder of books that no session
-    names whether it is the project's. With `is_asked` a person asks, and the floor doesn't hold. Raise `sqlite3.Error`.
+    Where it finds nothing about the whole of a prompt, it looks for each question in it: a log or a greeting around one
+    says nothing of what is asked. Items in `given` are left out, and the words of the running session, by its id.
+    `owns_folder` decides for a folder of books that no session names whether it is the project's. With `is_asked` a
+    person asks, and the floor doesn't hold. Raise `sqlite3.Error`.
+    """
+
+    def recall(text: str) -> Recall:
+        return _recall_text(
+            connection, project_keys, agent, text,
+            owns_folder=owns_folder, given=given, exclude_session=exclude_session, is_asked=is_asked,
+        )  # fmt: skip
+
+    found = recall(prompt)
+    if found.items or is_asked or not project_keys:
+        return found
+    return next((one for one in map(recall, list_questions(prompt)) if one.items), found)
+
+
+def _recall_text(
+    connection: sqlite3.Connection,
+    project_keys: "Sequence[str]",
+    agent: str | None,
+    prompt: str,
+    *,
+    owns_folder: "Callable[[str], bool]",
+    given: "Collection[str]",
+    exclude_session: str,
+    is_asked: bool,
+) -> Recall:
+    """Return the quotes about a text.
+
+    If one row of a session is above the floor, its rows that settle something are given too.
     """
     floor = load_floor()
     found_words = _find_words(connection, prompt, floor) if project_keys else []

@@ -218,6 +218,16 @@ def test_rows_that_were_there_before_the_removal_go_with_the_next_look(index: In
     assert found(index, "apples") == []
 
 
+def test_what_a_session_said_that_holds_no_longer_is_listed_with_what_took_its_place(index: Index) -> None:
+    old, kept = said("About apples.", origin=FROM), said("About pears.", origin=FROM)
+    new = said("No apples any more.")._replace(supersedes=(old.id,))
+    index.index_books([files(use=book(old, kept, new))])
+    (found_one,) = index.list_superseded([TOKEN, "x"])
+    assert (found_one.token, found_one.text, found_one.successor) == (TOKEN, "About apples.", new.id)
+    assert (found_one.current, found_one.at) == ("No apples any more.", new.at)
+    assert index.list_superseded(["x"]) == []
+
+
 def test_a_session_that_is_forgotten_takes_along_what_it_said(index: Index) -> None:
     scope = f"session/{TOKEN}"
     own = book(make_entry(scope, "note", "apples"), scope=scope, kind="note")

@@ -23,7 +23,7 @@ from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
-from lineage.recall.at_prompt import SUPERSEDED, RecalledItem
+from lineage.recall.items import SUPERSEDED, RecalledItem
 from lineage.recall.reader import PASSAGE
 from lineage.workspace import book_reader
 from lineage.workspace.book_folders import BookFolders

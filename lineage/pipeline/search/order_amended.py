@@ -12,7 +12,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from lineage.core.base.naming import TRANSCRIPT
-from lineage.core.base.normalize import fold_text
+from lineage.core.base.normalize import fold_text, normalize_text
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import strip_operators
 from lineage.core.search.words import extract_words
@@ -56,12 +56,32 @@ def order_amended(ws: Workspace, hits: Sequence[Hit], query: str) -> list[Hit]:
         for one, other, sentence in _find_amendments(of_project):
             newer.setdefault(one.place, []).insert(0, other.place)
             marked[one.place] = replace(marked[one.place], superseded=Superseded(other.at[:10], other.name, sentence))
+    _mark_superseded(ws, marked, newer)
     ordered = dict[int, None]()
     for place in range(len(marked)):
         _visit(place, newer, ordered)
     return sorted(
         (marked[place] for place in ordered), key=lambda hit: hit.entry is not None and not hit.entry.standing
     )
+
+
+def _mark_superseded(ws: Workspace, hits: list[Hit], newer: dict[int, list[int]]) -> None:
+    """Mark the results that say what an entry superseded, and note the place of that entry among the results."""
+    own = {hit.session_token: place for place, hit in enumerate(hits) if not (hit.entry or hit.superseded)}
+    statements = ws.index.list_superseded([token for token in own if token])
+    places = {hit.entry.id: place for place, hit in enumerate(hits) if hit.entry}
+    for one in statements:
+        place = own[one.token]
+        if hits[place].superseded is None and _says(ws, hits[place], one.text):
+            hits[place] = replace(hits[place], superseded=Superseded(one.at[:10], one.successor, one.current))
+            newer.setdefault(place, []).extend([places[one.successor]] if one.successor in places else [])
+
+
+def _says(ws: Workspace, hit: Hit, text: str) -> bool:
+    """Return whether one of a result's passages holds a statement."""
+    with ws.index.open_vector_search() as engine:
+        passages = [normalize_text(row.text) for row in engine.read_passage_rows(hit.rows)]
+    return any(normalize_text(text) in passage for passage in passages)
 
 
 def _visit(place: int, newer: Mapping[int, Sequence[int]], ordered: dict[int, None]) -> None:

@@ -59,6 +59,30 @@ def test_nothing_is_given_of_a_prompt_that_memory_holds_nothing_about(tmp_path: 
     assert recall(tmp_path, prompt).items == ()
 
 
+TRACE = """Traceback (most recent call last):
+  File "/srv/harbour/quay/berths.py", line 88, in moor
+    raise MooringFailed("winch 4 blocked by ropes of the ferry Ottilie")
+MooringFailed: winch 4 blocked by ropes of the ferry Ottilie
+"""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"Good morning! I have been on vacation in Norway for a fortnight. {ASKED} My boss is nervous about auditors.",
+        f"{ASKED}\n\n{TRACE}",
+        f"{TRACE * 90}\n{ASKED}",
+        f"<ide_opened_file>The user opened berths.py of the harbour in the IDE.</ide_opened_file>\n{ASKED}",
+        f"{ASKED}\n<system-reminder>\nThe TodoWrite tool hasn't been used recently.\n</system-reminder>",
+    ],
+    ids=["greeting", "trace behind", "long trace before", "tag before", "tag behind"],
+)
+def test_a_question_is_answered_whatever_stands_around_it(tmp_path: Path, prompt: str) -> None:
+    talk(tmp_path)
+    (item,) = recall(tmp_path, prompt).items
+    assert "csv.reader" in item.text
+
+
 @pytest.mark.parametrize("prompt", ["can we do that?", "What is it about?", "warum ist das nicht so?"])
 def test_nothing_is_given_of_a_prompt_of_stop_words_alone(tmp_path: Path, prompt: str) -> None:
     talk(tmp_path, texts=(prompt, f"{prompt} Yes, that is what we do."))

@@ -5,11 +5,14 @@ The guards: `amends` and the order in `_find_amendments`, the project there, `_v
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from lineage.core.base.book_paths import BookRef
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
+from lineage.pipeline.memory.remember import Memo, remember
 from lineage.pipeline.search.search import search
 from lineage.workspace.workspace import Workspace
 from tests.support.amendments import Chain, read_chains
@@ -106,3 +109,18 @@ def test_a_superseded_entry_comes_last_and_says_what_took_its_place(ws: Workspac
     assert [hit.entry.id for hit in hits if hit.entry][-1] == old.id
     assert hits[-1].superseded == (LATER[:10], new.id, "The quokka service speaks gRPC.")
     assert {hit.superseded for hit in hits[:-1]} == {None}
+
+
+def test_what_an_entry_of_a_person_superseded_comes_behind_it_and_says_so(tmp_path: Path) -> None:
+    with open_memory_workspace(tmp_path) as opened:
+        said = "We decided that the renderer Ozymandias uses licence server alpha."
+        turns = [{"role": "user", "text": said}, {"role": "assistant", "text": "OK."}]
+        end_session(opened, "s-1", transcript=turns, project="/home/ada/demo")
+        (old,) = opened.documents.books.read(BookRef("project/demo", "decision")).entries
+        current = "The renderer takes its licence from beta."
+        memo = Memo(text=current, scope="project/demo", kind="decision", supersedes=(old.id,))
+        remember(at_time(opened, LATER), memo)
+        hits = search(opened, "Which licence server does the renderer Ozymandias use?", None, 10).hits
+        assert [hit.superseded is None for hit in hits] == [True, *[False] * (len(hits) - 1)]
+        assert hits[0].entry and hits[0].entry.text == current
+        assert {hit.superseded.text for hit in hits[1:] if hit.superseded} == {current}
