@@ -39,6 +39,7 @@ MIN_STATEMENT_WIDTH = 14  # In Latin characters. A character of a script without
 _LINK = re.compile(r"\bhttps?://\S+")
 _MIN_WORDS_BESIDE_LINK = 4
 _TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
+_IS_LEFT = re.compile(r"\W*(?:todo|to do|fixme|still|remaining|left)\b")  # the label of what nobody has done yet
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
@@ -93,7 +94,8 @@ def _is_told(one: Utterance) -> bool:
 
     "Next step: restart your server" is advice for the moment, and "from now on" tells what has just changed.
     """
-    is_advice = one.label == TASK and not {"errand", "addressee"}.isdisjoint(one.seen)
+    errands = {"addressee"} if _IS_LEFT.match(one.sentence.folded) else {"errand", "addressee"}
+    is_advice = one.label == TASK and not errands.isdisjoint(one.seen)
     has_label = bool(one.label) and not is_advice and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")
     return has_label or (phrase != "" and ("standing" not in one.seen or one.seen["standing"] not in phrase))
