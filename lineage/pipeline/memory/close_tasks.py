@@ -4,23 +4,31 @@ What was found in transcripts is closed by what an agent's closing message says,
 person typed, pinned or changed is the person's to tick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from lineage.core.base.book_paths import GLOBAL, BookRef, is_allowed_in_scope
 from lineage.core.base.links import wikilink
+from lineage.core.base.naming import TRANSCRIPT
+from lineage.core.base.project import build_project_key
+from lineage.core.base.times import shift_time, to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book
 from lineage.core.books.entry import TASK, Entry
-from lineage.core.books.sightings import close_task
+from lineage.core.books.sightings import TASK_DAYS, close_task
 from lineage.core.format.documents import Artifact
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import Turn
 from lineage.extraction.tasks import SessionOutcome, find_sentence_that_closes, read_outcome
+from lineage.index import SessionFilter
 from lineage.pipeline.memory.merge_statements import is_learned
+from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.workspace.book_folders import resolve_project_folder
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.lookup import load_readable_document
+from lineage.workspace.workspace import Workspace, tolerate_outage
+
+_MAX_LATER = 20  # sessions that are read for what they have done
 
 
 class Closing(NamedTuple):
@@ -44,6 +52,29 @@ def find_closing(ws: Workspace, artifact: Artifact, evidence: ToolEvidence, turn
     tools = evidence.find_tools(said) if said else []
     own = tuple(one.text for one, tool in zip(said, tools, strict=True) if not tool)
     return Closing(ref, artifact.captured_at, wikilink(artifact.path), outcome._replace(sentences=own))
+
+
+def find_later_closings(ws: Workspace, artifact: Artifact) -> Iterator[Closing]:
+    """Yield the closings of sessions that were captured before an older one left a task, as an import captures them.
+
+    A task of long ago is stale whether it was done or not: only those of the last days are worth reading for.
+    """
+    if to_date(artifact.captured_at) < to_date(shift_time(ws.now, days=-TASK_DAYS)):
+        return
+    keys = filter(None, (build_project_key(artifact.project, one) for one in (artifact.repository, None)))
+    wanted = SessionFilter(project_keys=list(dict.fromkeys(keys)))
+    later = list[str]()
+    with tolerate_outage(ws):
+        rows = ws.index.list_sessions(None, wanted=wanted, limit=_MAX_LATER) if wanted.project_keys else []
+        for row in rows:
+            files = ws.index.list_session_files(row.session_token) if row.membership_ts > artifact.captured_at else []
+            later += [path for path, kind in files if kind == TRANSCRIPT][-1:]
+    for path in sorted(later):
+        document = load_readable_document(ws, path)
+        if isinstance(document, Artifact) and document.captured_at > artifact.captured_at:
+            evidence = gather_artifact_evidence(ws, document)
+            if closing := find_closing(ws, document, evidence, evidence.turns):
+                yield closing
 
 
 def close_tasks(ws: Workspace, closing: Closing) -> None:

@@ -19,7 +19,7 @@ from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in
 from lineage.core.base.links import find_target, to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.book import Book, find_superseded
-from lineage.core.books.entry import UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
+from lineage.core.books.entry import TASK, UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
 from lineage.core.books.sightings import add_sighting
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
@@ -30,7 +30,7 @@ from lineage.extraction.about import bind_candidates
 from lineage.extraction.candidates import HEURISTIC, MODEL, Candidate, extract_candidates
 from lineage.extraction.model.port import MemoryProposals
 from lineage.extraction.sentence_kinds import DECISION, PREFERENCE
-from lineage.pipeline.memory.close_tasks import Closing, close_tasks, find_closing
+from lineage.pipeline.memory.close_tasks import Closing, close_tasks, find_closing, find_later_closings
 from lineage.pipeline.memory.global_rules import find_same_elsewhere
 from lineage.pipeline.memory.merge_statements import (
     LEARNED,
@@ -342,5 +342,8 @@ def _write_candidates(
     admissions, dropped = policy.admit_all(candidates, context, via)
     admissions = drop_settled(admissions, token, settled)
     result = write(ws, admissions, at=artifact.captured_at, origin=artifact.path, tags=(via,))
+    if any(ref.kind == TASK and not ref.shelf for ref, _ in result.entries):
+        for closing in find_later_closings(ws, artifact):
+            write(ws, (), at=artifact.captured_at, origin=artifact.path, closing=closing)
     pending = sum(ref.shelf == PENDING for ref, _ in result.entries)
     return LearnResult(len(result.entries) - pending, pending, dropped + result.dropped)

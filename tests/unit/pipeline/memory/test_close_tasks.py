@@ -23,6 +23,7 @@ from tests.support.workspace import at_time, end_session, open_memory_workspace,
 
 BOOK = BookRef("project/demo", "task")
 TASK, DONE = "Write a test for the empty file.", "Added a test for the empty file."
+LAST = "2026-11-23T12:00:00.000Z"
 PATH = "memory/2026-11-20T12-00-00.000Z--h7k3n4p2m2x6q3r5--transcript.md"
 
 
@@ -63,6 +64,20 @@ def test_a_later_session_closes_it_and_its_removal_opens_it_again(ws: Workspace,
     remove(ws, "s-2", reason="gone")
     assert read(ws) == [False]
     assert not any(token.encode() in data for data in read_store(ws.documents.store, "books/").values())
+
+
+def test_a_session_that_was_captured_before_the_one_that_left_it_closes_it_too(ws: Workspace) -> None:
+    """An import captures the newest sessions first."""
+    later = at_time(ws, "2026-11-22T12:00:00.000Z")
+    done = end(later, "s-2", DONE)
+    for session, at, said in (("s-1", "2026-11-21T12:00:00.000Z", f"TODO: {TASK}"), ("s-3", LAST, "Looked around.")):
+        turns = [{"role": "user", "text": "Go on."}, {"role": "assistant", "text": said}]
+        end_session(later, session, transcript=turns, project="/home/ada/demo", captured_at=at, ended_at=at)
+    (place,) = books.read_contents(later, BOOK).entries
+    assert (place.state, done in dict(place.entry.more)["closed"]) == ("done", True)
+    before = read_store(ws.documents.store, "books/")
+    relearn_books(later)
+    assert read_store(ws.documents.store, "books/") == before
 
 
 def test_a_tool_s_words_and_an_earlier_session_close_nothing(ws: Workspace) -> None:
