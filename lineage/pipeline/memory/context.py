@@ -46,6 +46,7 @@ _MAX_WORDS_ONCE = 3  # of a command: a longer one has to pass in two sessions, f
 _MAX_MESSAGES = 6
 _MAX_MESSAGE_LENGTH = 600
 _MAX_FILES = 8
+_MIN_MESSAGE_WORDS = 8  # of a last message with its heading
 _MIN_WORD_LENGTH = 4
 # An agent may have written anything into a command, a commit's message for instance: what calls said is left out.
 _CALLS = re.compile(
@@ -227,6 +228,8 @@ class _ContextBuilder:
         text = restore_prose("\n".join(line for line in lines if line.strip() and not line.startswith("# ")))
         # The last message follows in full, and often holds the sentence that says what was achieved.
         is_told = bool(row.ask) and _comparison_words(row.outcome) <= _comparison_words(text)
+        if row.outcome and not is_told and len(text.split()) < _MIN_MESSAGE_WORDS:
+            text = ""  # "## Outcome", and "You are welcome."
         lead = MemoryItem(f"“{row.ask}”" if is_told else item.text, DERIVED, item.label, item.link)
         files = _FILES.search(body)
         paths = [strip_project(line[3:-1], summary.project) for line in files[1].splitlines()] if files else []

@@ -278,6 +278,14 @@ def test_the_last_session_hands_over_ask_outcome_files_and_open_ends_but_no_word
     assert not any("skip approvals" in one or "[!agent]" in one or one.startswith("> >") for one in shown)
 
 
+def test_a_last_word_of_thanks_takes_no_place_of_what_was_achieved(ws: Workspace) -> None:
+    said = "Fixed the reader: it keeps the last row of files without a newline at their end."
+    capture(ws, transcript=make_turns("Mend the reader of CSV files.", said, "Thanks a lot!", "You are welcome."))
+    lead, *rest = section(told(ws), LAST)
+    assert "keeps the last row" in lead
+    assert not any("welcome" in line for line in rest)
+
+
 def test_a_handoff_stands_for_the_session_that_left_it_and_no_longer(ws: Workspace) -> None:
     capture(ws, "s-1", hour=9)
     write_entry(ws, "agent/default", "handoff", "The writer is next.", at="2026-11-20T09:30:00Z")
