@@ -45,7 +45,7 @@ _CONSOLE = re.compile(  # a command behind a shell's prompt, and what it printed
 )
 _PRINTED = re.compile(
     r"\W*(?:FAIL(?:ED)?|ERR(?:OR)?|PASS(?:ED)?|WARN(?:ING)?|FATAL|INFO|DEBUG)\b|(?:\w+\.)*\w*(?:Error|Exception|Warning):|"
-    r"Traceback|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
+    r"Traceback|File \"[^\"\n]+\", line \d|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
 )
 _PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
 _WORD = re.compile(r"[^\W_]+")
