@@ -49,8 +49,8 @@ _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 _REASONED = frozenset({"explicit", "an open box", "decision", "instead", "judgement", "cause"})
 _SHORT = frozenset({"under 5 words", "5 to 8 words"})
-_TOLD = frozenset({"past", "a question", "^look", "^moment"})
-_AT_HAND = _TOLD | {"code", "one code", "errand", "trouble", "status", "guess", "under 5 words"}
+_OF_THE_MOMENT = frozenset({"past", "a question", "^look", "^moment"})
+_PARTICULAR = _OF_THE_MOMENT | {"code", "one code", "errand", "trouble", "status", "guess", "under 5 words"}
 _BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
 
@@ -73,20 +73,25 @@ def is_explicit(one: Utterance) -> bool:
 
 
 def _is_rule(one: Utterance) -> bool:
-    """Return whether a person says what always holds: "never …", "use … always", "it should not … ever".
+    """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
+    is_lasting = LASTING in one.marks and _OF_THE_MOMENT.isdisjoint(one.seen)  # "in this repo …", "… without asking me"
+    return _holds_always(one) or is_lasting or _is_habit(one)
 
-    Or how things are done here: "in this repo …", "don't … without asking", "keep functions short", which names nothing
-    at hand.
-    """
+
+def _holds_always(one: Utterance) -> bool:
+    """Return whether a sentence says so: "never …", "use … always", "it should not … ever"."""
     seen = one.seen.keys()
     is_standing = "standing" in seen or (EVER in one.marks and "negation" in seen)
     is_wanted = "^verb" in seen or ("must" in seen and "past" not in seen)
-    is_lasting = LASTING in one.marks and seen.isdisjoint(_TOLD)
-    is_general = AT_HAND not in one.marks and seen.isdisjoint(_AT_HAND)
+    return "^standing" in seen or (is_standing and is_wanted)
+
+
+def _is_habit(one: Utterance) -> bool:
+    """Return whether a sentence says how things are done, and names nothing at hand: "keep functions short"."""
+    seen = one.seen.keys()
     is_norm = seen >= {"must", "impersonal"} and not one.sentence.folded.startswith(one.seen["must"])
     is_custom = (is_norm or CUSTOM in one.marks) and "a name" not in seen
-    is_habit = is_general and (is_custom or HABIT in one.marks)
-    return "^standing" in seen or (is_standing and is_wanted) or is_habit or is_lasting
+    return (is_custom or HABIT in one.marks) and AT_HAND not in one.marks and _PARTICULAR.isdisjoint(seen)
 
 
 def _is_told(one: Utterance) -> bool:
