@@ -84,7 +84,8 @@ def find_commands(remedy: str) -> list[str]:
     >>> find_commands("lineage hooks install pi && lineage import pi"), find_commands("lineage import HARNESS")
     (['lineage hooks install pi', 'lineage import pi'], [])
     """
-    found = _COMMAND.findall(remedy) or (remedy.split(" && ") if remedy.startswith("lineage ") else [])
+    named = _COMMAND.findall(remedy) or ([remedy] if remedy.startswith("lineage ") else [])
+    found = [line for one in named for line in one.split(" && ")]
     return [line for line in found if not any(word.isupper() or "…" in word for word in line.split())]
 
 

@@ -43,7 +43,8 @@ def connect(path: Path, library: Any = sqlite3) -> sqlite3.Connection:
             connection.execute("pragma synchronous = normal")
             # Deleted text is overwritten at once.
             connection.execute("pragma secure_delete = on")
-            connection.create_function("lower", 1, _fold_case)  # SQLite's own knows the letters of ASCII alone
+            # SQLite's own knows the letters of ASCII alone.
+            connection.create_function("lower", 1, _fold_case, deterministic=True)
         except library.Error:
             connection.close()
             raise

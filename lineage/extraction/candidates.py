@@ -122,8 +122,9 @@ def says_same(one: Utterance, other: Utterance) -> bool:
     """
     if _NUMBER.findall(one.sentence.folded) != _NUMBER.findall(other.sentence.folded):
         return False
-    older, newer = sorted((one, other), key=lambda each: each.place)
-    if one.role == other.role == USER and amends(newer.sentence.text, older.sentence.text):
+    older, newer = (one, other) if one.place < other.place else (other, one)
+    is_later = one.place != other.place and one.role == other.role == USER
+    if is_later and amends(newer.sentence.text, older.sentence.text):
         return False
     mine, yours = one.content | one.names, other.content | other.names
     share = _EXPLICIT_OVERLAP if is_explicit(one) and is_explicit(other) else _MIN_OVERLAP

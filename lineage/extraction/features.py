@@ -21,14 +21,14 @@ MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
 CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
-LASTING, HABIT, CUSTOM, DEFINITE, PASSING = "lasting", "^habit", "custom", "definite", "passing"
-AT_HAND, TAKEN_BACK = "at hand", "taken back"
+LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", "definite"
+PASSING, AT_HAND, TAKEN_BACK = "passing", "at hand", "taken back"
 _RETRACTION = "^retraction"
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
-    {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HABIT, CUSTOM}
-    | {DEFINITE, PASSING, _RETRACTION}
+    {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HERE, HABIT}
+    | {CUSTOM, DEFINITE, PASSING, _RETRACTION}
 )
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})

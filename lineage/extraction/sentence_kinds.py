@@ -19,6 +19,7 @@ from lineage.extraction.features import (
     DOUBTED,
     EVER,
     HABIT,
+    HERE,
     LASTING,
     OFF_SUBJECT,
     PASSING,
@@ -40,6 +41,7 @@ _LINK = re.compile(r"\bhttps?://\S+")
 _MIN_WORDS_BESIDE_LINK = 4
 _TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
 _IS_LEFT = re.compile(r"\W*(?:todo|to do|fixme|still|remaining|left)\b")  # the label of what nobody has done yet
+_NOTHING = re.compile(r"[:：]\W*(?:(?:nothing|none|n/a|nada|rien|nichts|keine?|0|なし|无|we verified)\b.*)?$")
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
@@ -49,8 +51,12 @@ _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 _REASONED = frozenset({"explicit", "an open box", "decision", "instead", "judgement", "cause"})
 _SHORT = frozenset({"under 5 words", "5 to 8 words"})
-_OF_THE_MOMENT = frozenset({"past", "a question", "^look", "^moment"})
-_PARTICULAR = _OF_THE_MOMENT | {"code", "one code", "errand", "trouble", "status", "guess", "under 5 words"}
+_TOLD = frozenset({"past", "a question", "^look", "^moment", "trouble"})
+_OF_THE_MOMENT = _TOLD | {"status", "errand"}
+_ASKING_NOW = frozenset({"^verb", "^request"})
+_CONTRASTS = frozenset({"negation", "instead", "we"})
+_HOWS = _CONTRASTS | {"must", "standing", "rule", "norm", "state"}
+_PARTICULAR = _OF_THE_MOMENT | {"code", "one code", "guess", "under 5 words"}
 _BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
 
@@ -74,8 +80,14 @@ def is_explicit(one: Utterance) -> bool:
 
 def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
-    is_lasting = LASTING in one.marks and _OF_THE_MOMENT.isdisjoint(one.seen)  # "in this repo …", "… without asking me"
-    return _holds_always(one) or is_lasting or _is_habit(one)
+    is_lasting = LASTING in one.marks and _TOLD.isdisjoint(one.seen)  # "… without asking me"
+    return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
+
+
+def _is_of_here(one: Utterance) -> bool:
+    """Return whether a sentence says how it is in this project, and asks for nothing at once."""
+    asks = not _ASKING_NOW.isdisjoint(one.seen) or ("verb" in one.seen and _CONTRASTS.isdisjoint(one.seen))
+    return HERE in one.marks and not asks and _OF_THE_MOMENT.isdisjoint(one.seen) and not _HOWS.isdisjoint(one.seen)
 
 
 def _holds_always(one: Utterance) -> bool:
@@ -100,6 +112,8 @@ def _is_told(one: Utterance) -> bool:
     "Next step: restart your server" is advice for the moment, and "from now on" tells what has just changed.
     """
     errands = {"addressee"} if _IS_LEFT.match(one.sentence.folded) else {"errand", "addressee"}
+    if one.label == TASK and _NOTHING.search(one.sentence.folded):
+        return False
     is_advice = one.label == TASK and not errands.isdisjoint(one.seen)
     has_label = bool(one.label) and not is_advice and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")
@@ -176,10 +190,10 @@ def _is_errand(one: Utterance) -> bool:
     seen = one.seen.keys()
     if one.role != USER or is_explicit(one) or "task" in seen:
         return False
-    if PASSING in one.marks:
-        return True
     if _is_fact(seen):
         return False
+    if PASSING in one.marks:
+        return True
     is_doubted = DOUBTED in one.marks or ("guess" in seen and seen.isdisjoint({"wish", "standing"}))
     is_bare = not seen.isdisjoint(_SHORT) and seen.isdisjoint({"a name", "code", "wish", "standing"})
     is_norm = not seen.isdisjoint(_NORMS | _ORDERS)

@@ -167,7 +167,7 @@ def _recall_text(
     If one row of a session is above the floor, its rows that settle something are given too.
     """
     floor = load_floor()
-    found_words = _find_words(connection, prompt, floor) if project_keys else []
+    found_words = _find_words(connection, prompt, floor, is_asked=is_asked) if project_keys else []
     rows = _score_rows(found_words)
     loaded = reader.load_rows(connection, _find_best(rows), agent, exclude_session)
     loaded.sort(key=lambda row: (-rows[row.number], row.at, row.number))
@@ -199,10 +199,10 @@ def _recall_text(
     return Recall(items, candidates)
 
 
-def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor) -> list[Word]:
+def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor, *, is_asked: bool = False) -> list[Word]:
     """Return the words of a prompt in its order, with their rows."""
     terms, language = words.select_words(words.split_words(prompt[:_READ_CHARS]))
-    if all(is_stop_word(term, language) for term in terms):
+    if not is_asked and all(is_stop_word(term, language) for term in terms):
         return []  # "can we do that?" asks for nothing that memory could hold
     count, newest = full_text.count_rows(connection), reader.find_newest(connection)
     found = []

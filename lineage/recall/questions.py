@@ -4,9 +4,10 @@ Without `re`, whose import costs the hook at a prompt half of what it may take.
 """
 
 _READ_CHARS = 6_000  # of either end of a long prompt
-_MIN_CHARS = 30  # a shorter one names nothing
+_MIN_WIDTH = 30  # a shorter one names nothing; a character of a script without spaces counts two
 _MAX_QUESTIONS = 3
-_SENTENCE_ENDS = (". ", "! ", ": ", "> ")
+_SENTENCE_ENDS = (". ", "! ", ": ", "> ", "。", "！")
+_WIDE = {"？": "?", "。": "。 ", "！": "！ "}
 
 
 def list_questions(prompt: str) -> list[str]:
@@ -14,12 +15,22 @@ def list_questions(prompt: str) -> list[str]:
 
     >>> list_questions("Good morning! It fails again.\nWhy do we sign the tokens with EdDSA? Tell me.")
     ['Why do we sign the tokens with EdDSA?']
+    >>> list_questions("GET https://quay.example/search?page=2 took 3 seconds")
+    []
     """
+    for wide, narrow in _WIDE.items():
+        prompt = prompt.replace(wide, narrow)
     text = prompt if len(prompt) <= 2 * _READ_CHARS else f"{prompt[:_READ_CHARS]}\n{prompt[-_READ_CHARS:]}"
-    questions = list[str]()
-    for line in text.replace("？", "?").splitlines():
-        for piece in line.split("?")[:-1]:
+    questions = dict[str, None]()
+    for line in text.splitlines():
+        # A question ends before a blank: what stands in an address or in code is none.
+        pieces = f"{line} ".split("? ")
+        for piece in pieces[:-1]:
             begin = max([0, *(piece.rfind(sign) + len(sign) for sign in _SENTENCE_ENDS if sign in piece)])
-            questions.append(f"{piece[begin:].strip()}?")
-    told = [one for one in questions if len(one) >= _MIN_CHARS and one != prompt.strip()]
+            questions[f"{piece[begin:].strip()}?"] = None
+    told = [one for one in questions if _measure(one) >= _MIN_WIDTH and one != prompt.strip() and "://" not in one]
     return told[: -_MAX_QUESTIONS - 1 : -1]
+
+
+def _measure(text: str) -> int:
+    return len(text) + sum(char > "\u0e00" for char in text)

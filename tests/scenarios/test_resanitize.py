@@ -42,7 +42,7 @@ from tests.support.dead_processes import (
 )
 from tests.support.faults import CrashPoint
 from tests.support.indexes import delete_database
-from tests.support.workspace import compact_session, end_session, make_turns, open_test_workspace
+from tests.support.workspace import at_time, compact_session, end_session, make_turns, open_test_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -368,6 +368,16 @@ def test_a_run_that_died_between_the_files_of_books_and_their_rows_is_finished(
         assert ws.index.search(SECRET, None, limit=9) == []
         assert verify(ws) == []
     assert find_holders(noted, SECRET) == []
+    assert list_spool_paths(noted) == []
+
+
+@pytest.mark.leaves_findings
+def test_a_run_is_finished_once_however_late(noted: Path) -> None:
+    leave_dead_process(noted, resanitize, dies_at="books/global/note.md", after=False, rules=RULES)
+    path = noted / "books" / "global" / "fact.md"
+    path.write_text(path.read_text().replace(f"format: {FORMAT}\n", "format: 99\n"))
+    with opened(noted) as ws:
+        finish_pending(at_time(ws, "2027-03-01T00:00:00.000Z"))
     assert list_spool_paths(noted) == []
 
 

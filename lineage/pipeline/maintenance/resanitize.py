@@ -79,11 +79,11 @@ def finish_resanitize(ws: Workspace, job: Job) -> None:
     """Finish one session of an interrupted run, or its books, from the job. The caller holds the lock of the token."""
     result = ResanitizeResult(ws.rules.version, dry_run=False)
     if job.token == GLOBAL:
-        _resanitize_books(ws, result)
+        jobs = _resanitize_books(ws, result)
         index_books(ws, ws.documents.books.list())  # a run that was cut off may have indexed none of them
     else:
-        _resanitize_session(ws, job.token, result, is_resumed=True)
-    _finish(ws, [job])
+        jobs = _resanitize_session(ws, job.token, result, is_resumed=True)
+    _finish(ws, [job, *jobs])
 
 
 def _resanitize_session(ws: Workspace, token: str, result: ResanitizeResult, *, is_resumed: bool = False) -> list[Job]:

@@ -33,6 +33,7 @@ from lineage.pipeline.capture.session import session_lock
 from lineage.pipeline.maintenance.import_journal import (
     MergeResult,
     SessionImport,
+    finish_import,
     finish_merge,
     finish_session_import,
     list_removed_tokens,
@@ -133,7 +134,7 @@ def finish_interrupted_import(ws: Workspace, digest: str) -> BundleImport | None
         with session_lock(ws, job.token):
             if job.token == GLOBAL:
                 return _report_merge(finish_merge(ws, job), dry_run=False)
-            finish_session_import(ws, job)
+            finish_import(ws, job)
         result.sessions.append(_report_session(SessionImport.from_job(job), IMPORTED))
     return result if jobs else None
 

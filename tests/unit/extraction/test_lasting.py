@@ -20,11 +20,25 @@ AFTER = [
     Turn(ASSISTANT, "The suite passes; 214 tests.", id="t6"),
 ]
 LASTING = """
-we're a pnpm shop, npm breaks the lockfile
+Always format dates according to ISO 8601.
+Always use the package manager pnpm, never npm.
+Always put access to state through the store manager.
+Never push to main until I approve.
+Never merge until we have green CI.
+never store passwords in temporary files
+Never call the experiment API directly, always go through flags.ts
+Never delete code that is used to migrate old data.
+Every article must always have a slug.
+Never let someone log in without 2FA.
+always validate the claims of the token
+Always write error messages so that someone can act on them.
+From now on, don't create files without a test.
+Always run lint before committing. Ignore that warning in build.log.
+Never touch vendor/. Oh wait, the build is red, fix that too.
+Always use pnpm. Forget it if the lockfile is missing.
 I'd rather have small pull requests than one giant one
 from here on, run the linter before you tell me you're done
 hey, no emojis in commit messages please
-Commit messages are in the imperative, max 50 characters.
 stick to the standard library unless I say otherwise
 as a general principle, errors get wrapped with context before they bubble up
 Don't ask me before running the tests, just run them.
@@ -69,34 +83,79 @@ Don't put secrets in .env.example, it's checked in and public.
 dont push to main directly, everything goes through a PR
 use pnpm not npm, the lockfile is pnpm
 Run ruff and mypy before you tell me something is done.
-keep functions under ~40 lines in this codebase, split them if they grow
-put new feature flags in config/flags.ts with an owner and an expiry date
 when you add an endpoint, add it to the openapi file too
-Write commit messages in the imperative and keep the subject under 60 chars.
 Squash before merging, we keep a linear history.
 always use the logger from @acme/log, console.log doesn't reach datadog
 Use UTC for every timestamp we store, convert only in the UI.
-answer me in english even if I write in polish
-Branch names are <initials>/<ticket>-<slug>, e.g. mk/PAY-312-refund-rounding.
-Public API errors follow RFC 7807 in this project.
 SQL goes in .sql files under queries/, not inline in the go code
 we don't do barrel files here, they killed our build times
-We deploy on Tuesdays and Thursdays only, fridays are frozen.
 we support python 3.9 because two customers are still on RHEL 8, so no match statements
 in our team whoever opens the PR merges it, reviewers only approve
 we only target evergreen browsers, so skip the polyfills
 I prefer small commits, one logical change each.
 Generally I like early returns over nested ifs.
-I hate when types get cast with `as any` to shut the compiler up. Fix the type instead.
 I want to see a plan before you touch more than a couple of files. Every time.
 I'd like you to ask when a requirement is ambiguous instead of guessing.
 I like short answers. Code first, explanation only if I ask.
 my preference is table driven tests in go
 All user-facing strings must go through i18next.
 Migrations have to be reversible, our on-call rolls back without asking.
-anything that touches PII needs to be reviewed by Dana from security
 """.strip().splitlines()
 PASSING = """
+In this project, add a healthcheck endpoint to the server
+in this repo there are 3 failing tests, fix them
+in this project find all uses of requests and replace them with httpx
+Write commit messages for these two changes
+fix the commit messages of the last three commits
+delete the branch names from the output
+Whenever you're ready, start with the migration
+Use branch feature/login and rebase onto main
+Use Postgres 16 docker image and rerun migrations
+use curl to hit localhost:3000 and show headers
+put Dockerfile in root folder and run compose
+Put logging around parse_config and rerun
+Name candidates for a logo
+quit vim and rerun make
+avoid editing Makefile in PR 412
+stop adding logging, I found the bug
+stop writing tests, go back to the parser
+respond in one sentence: what does parse do
+answer in two lines what this function does
+Reply in the thread of PR 12
+reply in German to my last message
+I'd rather see the logs first
+do not change anything, only answer
+Stick with option B for the parser
+keep reading, there is more in section 3
+Whenever I click save, nothing happens
+whenever a user logs in twice, sessions get lost
+All requests to /api/users return 500
+Every request to staging returns 502
+Each retry takes 30 seconds on CI
+The user is not allowed to log in, find out why
+I hate that CI is red again
+branches are out of sync again
+we run tests with pytest -x and get a segfault
+nobody answers on port 8080
+request goes through nginx and times out
+anything that logs to stdout breaks the parser, find it
+if you need to log in, password is hunter2
+we deploy in 10 minutes, hurry up
+we ship Friday, so cut scope
+We're a bit late, please hurry with migration
+I like your idea, go ahead
+Keine Ahnung warum Tests fehlschlagen
+das Team testet morgen die Beta
+bei uns ist gerade Montag
+nutze Port 8081 und starte neu
+usa puerto 8081 y reinicia
+utilise port 8081 et relance
+このルールを削除してください
+ルールエンジンのバグを修正してください
+リリース方針について資料を作成してください
+修复这个仓库里的编译错误
+这个仓库的测试失败了
+把文件放在临时目录里然后运行
 haha sure, let's always deploy on Friday at 5pm, what could go wrong
 my boss says always use the Oracle driver, but he's wrong
 my boss says to always write Java, no idea why
