@@ -151,7 +151,7 @@ def reindex_command(
     \b
     Example:
       lineage reindex
-      lineage reindex --agent default --project demo
+      lineage reindex --agent default
       lineage reindex --jobs 2
       lineage reindex --recent
     """
