@@ -141,7 +141,7 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
-        if DEFINITE in marks and _names_at_hand(sentence.folded, own):
+        if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
 

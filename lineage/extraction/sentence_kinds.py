@@ -51,8 +51,8 @@ _AGENT_DOUBTS = frozenset({"a question", "guess"})
 _DOUBTS = frozenset({"a question", "guess", "announcement", "^supposition"})
 _REASONED = frozenset({"explicit", "an open box", "decision", "instead", "judgement", "cause"})
 _SHORT = frozenset({"under 5 words", "5 to 8 words"})
-_TOLD = frozenset({"past", "a question", "^look", "^moment", "trouble"})
-_OF_THE_MOMENT = _TOLD | {"status", "errand"}
+_REPORTED = frozenset({"past", "a question", "^look", "^moment", "trouble"})
+_OF_THE_MOMENT = _REPORTED | {"status", "errand"}
 _ASKING_NOW = frozenset({"^verb", "^request"})
 _CONTRASTS = frozenset({"negation", "instead", "we"})
 _HOWS = _CONTRASTS | {"must", "standing", "rule", "norm", "state"}
@@ -80,7 +80,7 @@ def is_explicit(one: Utterance) -> bool:
 
 def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
-    is_lasting = LASTING in one.marks and _TOLD.isdisjoint(one.seen)  # "… without asking me"
+    is_lasting = LASTING in one.marks and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
     return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
 
 
@@ -111,10 +111,11 @@ def _is_told(one: Utterance) -> bool:
 
     "Next step: restart your server" is advice for the moment, and "from now on" tells what has just changed.
     """
-    errands = {"addressee"} if _IS_LEFT.match(one.sentence.folded) else {"errand", "addressee"}
-    if one.label == TASK and _NOTHING.search(one.sentence.folded):
+    text = one.sentence.folded
+    if one.label == TASK and _NOTHING.search(text):
         return False
-    is_advice = one.label == TASK and not errands.isdisjoint(one.seen)
+    is_errand = "errand" in one.seen and not _IS_LEFT.match(text)
+    is_advice = one.label == TASK and (is_errand or "addressee" in one.seen)
     has_label = bool(one.label) and not is_advice and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")
     return has_label or (phrase != "" and ("standing" not in one.seen or one.seen["standing"] not in phrase))
@@ -188,9 +189,7 @@ def _is_errand(one: Utterance) -> bool:
     says what it is. A guess without a wish holds nothing, nor do a few words that name nothing.
     """
     seen = one.seen.keys()
-    if one.role != USER or is_explicit(one) or "task" in seen:
-        return False
-    if _is_fact(seen):
+    if one.role != USER or is_explicit(one) or "task" in seen or _is_fact(seen):
         return False
     if PASSING in one.marks:
         return True

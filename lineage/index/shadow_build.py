@@ -33,13 +33,12 @@ _SEGMENTS = "select count(distinct segid) from search_idx"
 def temporary_folder(parent: Path) -> Iterator[Path]:
     """Yield a locked folder for a build and delete it afterwards. Leftovers of other builds are deleted first."""
     collect_leftovers(parent)
-    is_done = False
-    while not is_done:
+    while True:
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
             if lock := _lock_folder(Path(name)):
                 with lock:
                     yield Path(name)
-                is_done = True
+                return
 
 
 def _lock_folder(folder: Path) -> BinaryIO | None:

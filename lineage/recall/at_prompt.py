@@ -15,7 +15,7 @@ from lineage.recall import reader
 from lineage.recall.echoes import find_echoes
 from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
 from lineage.recall.floor import Floor, load_floor
-from lineage.recall.items import SUPERSEDED, RecalledItem
+from lineage.recall.items import RecalledItem
 from lineage.recall.questions import list_questions
 from lineage.recall.reader import PASSAGE, FoundRow
 
@@ -375,7 +375,7 @@ def _add_current(
             if row is None or row.owner in given:
                 return []
             body = next(full_text.read_rows(connection, [row.number])).body
-            item.title = f"{SUPERSEDED} {row.at[:10]}"
+            item.title, item.is_superseded = f"superseded on {row.at[:10]}", True
             current = RecalledItem(row.owner, body[:_CURRENT_CHARS], row.scope, row.title, row.at, row.kind)
             current.is_successor = True
             return [current, item]

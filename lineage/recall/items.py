@@ -1,22 +1,21 @@
 """What memory gives at a prompt or an action: quotes, and how they are written."""
 
-SUPERSEDED = "superseded on"
-"""How the title of what holds no longer begins."""
 _TITLE_CHARS = 60
 
 
 class RecalledItem:
     """A passage or an entry that is given. `origin` is the token of its session, or the scope of its book.
 
-    `passage` is all that its text was cut from. A successor is given because it supersedes another item.
+    `passage` is all that its text was cut from. One that `is_superseded` says so in its title, and the item given with
+    it because it took its place `is_successor`.
     """
 
-    __slots__ = ("at", "id", "is_successor", "kind", "origin", "passage", "text", "title")
+    __slots__ = ("at", "id", "is_successor", "is_superseded", "kind", "origin", "passage", "text", "title")
 
     def __init__(self, id: str, text: str, origin: str, title: str, at: str, kind: str, passage: str = "") -> None:
         self.id, self.text, self.origin, self.passage = id, text, origin, passage
         self.title, self.at, self.kind = title, at, kind
-        self.is_successor = False
+        self.is_successor = self.is_superseded = False
 
     @property
     def tokens(self) -> int:

@@ -23,7 +23,6 @@ from lineage.index import EntryRow, RecalledSession, RecallQuery
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, ContextItems, build_context_block
 from lineage.projection.memory_item import MemoryItem
-from lineage.recall.items import SUPERSEDED, RecalledItem
 from lineage.recall.reader import PASSAGE
 from lineage.workspace import book_reader
 from lineage.workspace.book_folders import BookFolders
@@ -164,7 +163,11 @@ class _ContextBuilder:
             session=asked.session or "", is_asked=True,
         )  # fmt: skip
         return [
-            MemoryItem(item.text, "" if item.is_successor else DERIVED, f"{to_date(item.at)}{_describe_state(item)}")
+            MemoryItem(
+                item.text,
+                "" if item.is_successor else DERIVED,
+                f"{to_date(item.at)}, {item.title}" if item.is_superseded else to_date(item.at),
+            )
             for item in found.items
             if (item.kind == PASSAGE or item.is_successor) and item.origin not in self._reader.removed_tokens
         ]
@@ -312,10 +315,6 @@ class _ContextBuilder:
 def _is_unsettled(item: book_reader.BookEntry) -> bool:
     """Return whether a person only asked or handed it on: it is found by search and at a prompt, told at no start."""
     return item.ref.kind == "context" and "heuristic" in item.entry.tags
-
-
-def _describe_state(item: RecalledItem) -> str:
-    return f", {item.title}" if item.title.startswith(SUPERSEDED) else ""
 
 
 def _build_items(entries: Iterable[book_reader.BookEntry]) -> list[MemoryItem]:

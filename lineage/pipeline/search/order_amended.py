@@ -70,18 +70,15 @@ def _mark_superseded(ws: Workspace, hits: list[Hit], newer: dict[int, list[int]]
     own = {hit.session_token: place for place, hit in enumerate(hits) if not (hit.entry or hit.superseded)}
     statements = ws.index.list_superseded([token for token in own if token])
     places = {hit.entry.id: place for place, hit in enumerate(hits) if hit.entry}
-    for one in statements:
-        place = own[one.token]
-        if hits[place].superseded is None and _says(ws, hits[place], one.text):
-            hits[place] = replace(hits[place], superseded=Superseded(one.at[:10], one.successor, one.current))
-            newer.setdefault(place, []).extend([places[one.successor]] if one.successor in places else [])
-
-
-def _says(ws: Workspace, hit: Hit, text: str) -> bool:
-    """Return whether one of a result's passages holds a statement."""
-    with ws.index.open_vector_search() as engine:
-        passages = [normalize_text(row.text) for row in engine.read_passage_rows(hit.rows)]
-    return any(normalize_text(text) in passage for passage in passages)
+    for token, of_session in groupby(statements, key=lambda one: one.token):
+        place = own[token]
+        with ws.index.open_vector_search() as engine:
+            passages = [normalize_text(row.text) for row in engine.read_passage_rows(hits[place].rows)]
+        for one in of_session:
+            if any(normalize_text(one.text) in passage for passage in passages):
+                hits[place] = replace(hits[place], superseded=Superseded(one.at[:10], one.successor, one.current))
+                newer.setdefault(place, []).extend([places[one.successor]] if one.successor in places else [])
+                break
 
 
 def _visit(place: int, newer: Mapping[int, Sequence[int]], ordered: dict[int, None]) -> None:
