@@ -7,7 +7,6 @@ _READ_CHARS = 6_000  # of either end of a long prompt
 _MIN_WIDTH = 30  # a shorter one names nothing; a character of a script without spaces counts two
 _MAX_QUESTIONS = 3
 _SENTENCE_ENDS = (". ", "! ", ": ", "> ", "。", "！")
-_WIDE = {"？": "?", "。": "。 ", "！": "！ "}
 
 
 def list_questions(prompt: str) -> list[str]:
@@ -17,9 +16,10 @@ def list_questions(prompt: str) -> list[str]:
     ['Why do we sign the tokens with EdDSA?']
     >>> list_questions("GET https://quay.example/search?page=2 took 3 seconds")
     []
+    >>> list_questions("おはよう。なぜ署名にはEdDSAを使うことに決めたのですか？教えてください。")
+    ['なぜ署名にはEdDSAを使うことに決めたのですか?']
     """
-    for wide, narrow in _WIDE.items():
-        prompt = prompt.replace(wide, narrow)
+    prompt = prompt.replace("？", "? ")
     text = prompt if len(prompt) <= 2 * _READ_CHARS else f"{prompt[:_READ_CHARS]}\n{prompt[-_READ_CHARS:]}"
     questions = dict[str, None]()
     for line in text.splitlines():

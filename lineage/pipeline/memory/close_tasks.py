@@ -11,7 +11,6 @@ from typing import NamedTuple
 from lineage.core.base.book_paths import GLOBAL, BookRef, is_allowed_in_scope
 from lineage.core.base.links import wikilink
 from lineage.core.base.naming import TRANSCRIPT
-from lineage.core.base.project import build_project_key
 from lineage.core.base.times import shift_time, to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book
@@ -26,6 +25,7 @@ from lineage.pipeline.memory.merge_statements import is_learned
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.lookup import load_readable_document
+from lineage.workspace.projects import list_sessions
 from lineage.workspace.workspace import Workspace, tolerate_outage
 
 _MAX_LATER = 20  # sessions that are read for what they have done
@@ -59,14 +59,12 @@ def find_later_closings(ws: Workspace, artifact: Artifact) -> Iterator[Closing]:
 
     A task of long ago is stale whether it was done or not: only those of the last days are worth reading for.
     """
-    if to_date(artifact.captured_at) < to_date(shift_time(ws.now, days=-TASK_DAYS)):
+    is_stale = to_date(artifact.captured_at) < to_date(shift_time(ws.now, days=-TASK_DAYS))
+    if is_stale or not artifact.project:
         return
-    keys = filter(None, (build_project_key(artifact.project, one) for one in (artifact.repository, None)))
-    wanted = SessionFilter(project_keys=list(dict.fromkeys(keys)))
     later = list[str]()
     with tolerate_outage(ws):
-        rows = ws.index.list_sessions(None, wanted=wanted, limit=_MAX_LATER) if wanted.project_keys else []
-        for row in rows:
+        for row in list_sessions(ws, None, wanted=SessionFilter(project=artifact.project), limit=_MAX_LATER):
             files = ws.index.list_session_files(row.session_token) if row.membership_ts > artifact.captured_at else []
             later += [path for path, kind in files if kind == TRANSCRIPT][-1:]
     for path in sorted(later):

@@ -67,9 +67,11 @@ def test_a_later_session_closes_it_and_its_removal_opens_it_again(ws: Workspace,
 
 
 def test_a_session_that_was_captured_before_the_one_that_left_it_closes_it_too(ws: Workspace) -> None:
-    """An import captures the newest sessions first."""
+    """An import captures the newest sessions first, of all projects."""
     later = at_time(ws, "2026-11-22T12:00:00.000Z")
     done = end(later, "s-2", DONE)
+    for number in range(25):
+        end_session(ws, f"other-{number}", project="/home/ada/other", captured_at=LAST, ended_at=LAST)
     for session, at, said in (("s-1", "2026-11-21T12:00:00.000Z", f"TODO: {TASK}"), ("s-3", LAST, "Looked around.")):
         turns = [{"role": "user", "text": "Go on."}, {"role": "assistant", "text": said}]
         end_session(later, session, transcript=turns, project="/home/ada/demo", captured_at=at, ended_at=at)
