@@ -51,6 +51,14 @@ def drained(root: Path, home: Path, later: int = 0) -> DrainResult:
     return hook_process.drain_spool(root, home, shift_time(clock.now(), days=later))
 
 
+def interrupt(root: Path, tmp_path: Path, home: Path, said: str) -> Path:
+    """The transcript of a session that a worker has seen a turn of, and that has not ended."""
+    path = append_transcript(tmp_path / "s-1.jsonl", said)
+    turn_ended(root, path)
+    drained(root, home)
+    return path
+
+
 def kept(root: Path, agent: str | None = None) -> list[Checkpoint]:
     with open_test_workspace(root) as ws:
         return ws.documents.checkpoints.list_for_agent(agent)
@@ -81,9 +89,7 @@ def test_an_interrupted_session_is_recovered_once(root: Path, tmp_path: Path, ho
 
 
 def test_a_session_that_ends_leaves_nothing_to_recover(root: Path, tmp_path: Path, home: Path) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Mend the wombat's reader.")
     assert said(root) == [["Mend the wombat's reader."]]
     enqueue_in_process(root, make_end_payload(path))
     drained(root, home)
@@ -125,9 +131,7 @@ def test_each_turn_end_takes_the_checkpoint_on(root: Path, tmp_path: Path, home:
 
 
 def test_a_used_one_comes_back_when_its_session_goes_on(root: Path, tmp_path: Path, home: Path) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Mend the wombat's reader.")
     starts(root)
     drained(root, home)
     assert said(root) == [[]]
@@ -187,9 +191,7 @@ def test_a_session_below_the_projects_folder_uses_it_up(root: Path, tmp_path: Pa
 
 
 def test_a_session_that_is_resumed_has_no_use_for_its_own(root: Path, tmp_path: Path, home: Path) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the reader.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Mend the reader.")
     enqueue_in_process(root, make_payload("SessionStart", "s-1", source="resume", transcript_path=str(path)))
     drained(root, home)
     assert kept(root) == []
@@ -239,9 +241,7 @@ def test_a_private_session_has_none(root: Path, tmp_path: Path, home: Path) -> N
 def test_a_session_that_is_captured_as_private_after_its_checkpoint_is_told_at_no_start(
     root: Path, tmp_path: Path, home: Path
 ) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Hide the wombat.")
     (saved,) = kept(root)
     assert "wombat" in read_context_block(root)
     with open_test_workspace(root, now=clock.now()) as ws:
@@ -253,9 +253,7 @@ def test_a_session_that_is_captured_as_private_after_its_checkpoint_is_told_at_n
 
 
 def test_a_session_whose_compaction_is_private_is_told_at_no_start(root: Path, tmp_path: Path, home: Path) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Hide the wombat.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Hide the wombat.")
     with open_test_workspace(root, now=clock.now()) as ws:
         compact_session(ws, "s-1", "Goal: hide it.", harness="claude-code", transcript_path=str(path), private=True)
     assert kept(root) == []
@@ -278,9 +276,7 @@ def test_a_running_fork_of_a_private_session_has_no_checkpoint(root: Path, tmp_p
 def test_a_session_that_has_ended_since_its_checkpoint_is_not_told_as_one_that_had_not(
     root: Path, tmp_path: Path, home: Path
 ) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Mend the wombat's reader.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Mend the wombat's reader.")
     with open_test_workspace(root, now=clock.now()) as ws:
         assert "had not ended" in build_context(ws, ContextRequest(project=DEMO)).body
         end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), ended_at=ws.now)
@@ -311,9 +307,7 @@ def test_one_that_should_not_be_there_is_dropped(root: Path, tmp_path: Path, hom
 
 
 def test_a_removed_session_has_none_any_more_and_gets_none(root: Path, tmp_path: Path, home: Path) -> None:
-    path = append_transcript(tmp_path / "s-1.jsonl", "Forget the wombat.")
-    turn_ended(root, path)
-    drained(root, home)
+    path = interrupt(root, tmp_path, home, "Forget the wombat.")
     hook_process.run_sweep(root, home, clock.now())
     with open_test_workspace(root, now=clock.now()) as ws:
         remove(ws, resolve_session(ws, "s-1").session_token, reason="private")
