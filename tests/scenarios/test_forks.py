@@ -97,6 +97,13 @@ def test_a_fork_of_a_removed_session_brings_nothing_of_it_back(ws: Workspace, we
     assert outcome.skipped["turns of a removed session"] == len(ids(parent))
 
 
+@pytest.mark.parametrize("private", [True, False])
+def test_a_fork_of_a_removed_session_is_as_private_as_that_was(ws: Workspace, went_on: Path, private: bool) -> None:
+    ended(ws, PARENT, private=private)
+    remove(ws, PARENT, reason="asked for")
+    assert captured(ws, ended(ws, FORK, went_on)).private is private
+
+
 def test_a_fork_of_a_fork_begins_after_what_both_hold(ws: Workspace, went_on: Path, tmp_path: Path) -> None:
     ended(ws, PARENT)
     ended(ws, FORK, went_on)

@@ -122,5 +122,6 @@ def make_tombstone(**values: Any) -> Tombstone:
         "reason": "asked for",
         "removed_paths": [naming.artifact_path(STEM, naming.SUMMARY)],
         "removed_turns": ["t-0123456789"],
+        "was_private": True,
     }
     return Tombstone(**{**whole, **values})

@@ -35,12 +35,7 @@ def check_meta(key_types: Mapping[str, tuple[type, ...]], meta: Mapping[str, Any
             raise FormatError(f"{key!r} holds something else than text")
         if key in _TIMES and value is not None and to_utc_or_none(value) != value:
             raise FormatError(f"{key!r} is not a canonical UTC time: {value!r}")
-    for key, (pattern, what) in _LISTS.items():
-        names = meta.get(key, [])
-        if not (isinstance(names, list) and all(isinstance(name, str) and pattern.fullmatch(name) for name in names)):
-            raise FormatError(f"{key!r} is not a list of {what}")
-    if not all(type(meta.get(key, "")) is str for key in ("subfolder", "project_name")):
-        raise FormatError("'subfolder' or 'project_name' is not text")
+    _check_optional(meta)
     if "watermark" in key_types and [type(item) for item in meta["watermark"]] not in _WATERMARKS:
         raise FormatError("'watermark' is not [count, last turn id, sanitizer version]")
     if meta.get("hash_scope", HASH_SCOPE) != HASH_SCOPE:
@@ -51,3 +46,14 @@ def check_meta(key_types: Mapping[str, tuple[type, ...]], meta: Mapping[str, Any
         validate_agent_id(meta["agent_id"])
     except InvalidInput as error:
         raise FormatError(error.message) from error
+
+
+def _check_optional(meta: Mapping[str, Any]) -> None:
+    for key, (pattern, what) in _LISTS.items():
+        names = meta.get(key, [])
+        if not (isinstance(names, list) and all(isinstance(name, str) and pattern.fullmatch(name) for name in names)):
+            raise FormatError(f"{key!r} is not a list of {what}")
+    if not all(type(meta.get(key, "")) is str for key in ("subfolder", "project_name")):
+        raise FormatError("'subfolder' or 'project_name' is not text")
+    if type(meta.get("was_private", False)) is not bool:
+        raise FormatError("'was_private' is neither true nor false")

@@ -28,7 +28,7 @@ FORMAT = 2
 
 SENTENCE_VERSION = "memory_sentence_v1"
 
-_OPTIONAL = ("subfolder", "imported_from", "sub_agents", "project_name", "previous", "related")
+_OPTIONAL = ("subfolder", "imported_from", "was_private", "sub_agents", "project_name", "previous", "related")
 _DEFAULTS: dict[str, Any] = {"format": 1, "repository": None, "partial": False, "cssclasses": []}
 """The keys that came after format 1: what a document without one means, and what no document of format 1 is given."""
 _HEAD_CHUNKS = 4  # chunks have 1 MB, and so has the largest frontmatter: four of any UTF-8 characters hold it
@@ -179,7 +179,10 @@ class Claim(NamedTuple):
 
 
 class Tombstone(NamedTuple):
-    """A removed session: no writer brings it or its former tokens back (spec: deletion/removal)."""
+    """A removed session: no writer brings it or its former tokens back (spec: deletion/removal).
+
+    What goes on from one that `was_private` is private, too.
+    """
 
     kind: str
     agent_id: str
@@ -190,6 +193,7 @@ class Tombstone(NamedTuple):
     removed_turns: list[str]
     format: int = FORMAT
     imported_from: list[str] = []  # noqa: RUF012  (lists of documents are never changed)
+    was_private: bool = False
     body: str = ""
 
     @property

@@ -13,6 +13,7 @@ from lineage.core.capture.request import COMPACTION, SESSION_END, Request
 from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone, serialize_or_stream
 from lineage.core.format.job import Job
+from lineage.errors import FormatError
 from lineage.extraction.digests import build_digest
 from lineage.pipeline.capture.apply import apply_plan
 from lineage.pipeline.capture.artifacts import build_summary
@@ -205,10 +206,23 @@ def hide_checkpoint(ws: Workspace, artifact: Artifact) -> None:
 
 def inherit_privacy(ws: Workspace, request: Request, source: SessionSource) -> Request:
     """Return the request of a private session's fork as one of a private session: it goes on from what that said."""
-    if not source.forked_from:
+    if not goes_on_from_private(ws, request.identity.agent_id, source.forked_from):
         return request
-    origin = load_session(ws, naming.derive_session_token(request.identity.agent_id, source.forked_from))
-    return replace(request, private=True) if origin.is_private() else request
+    return replace(request, private=True)
+
+
+def goes_on_from_private(ws: Workspace, agent_id: str, forked_from: str | None) -> bool:
+    """Return whether a session is the fork of a private one, which may be removed by now."""
+    return bool(forked_from) and is_private(ws, naming.derive_session_token(agent_id, forked_from or ""))
+
+
+def is_private(ws: Workspace, token: str) -> bool:
+    """Return whether nothing of a session may leave it, or might before it was removed. In doubt it may not."""
+    try:
+        tombstone = ws.documents.tombstones.get(token)
+        return tombstone.was_private if tombstone else load_session(ws, token).is_private()
+    except FormatError:
+        return True
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:

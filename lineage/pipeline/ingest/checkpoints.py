@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from lineage.core.base import hook_protocol
-from lineage.core.base.book_paths import GLOBAL, is_allowed_in_scope
 from lineage.core.base.hook_output import format_hook_output
 from lineage.core.base.links import to_one_line
-from lineage.core.base.naming import Identity, derive_session_token, validate_agent_id, validate_id
+from lineage.core.base.naming import Identity, validate_agent_id, validate_id
 from lineage.core.base.times import from_epoch, shift_time, to_utc
 from lineage.core.capture.capture import Capture
 from lineage.core.format.checkpoint import MAX_AGE_DAYS, MAX_PER_AGENT, Checkpoint, build_message, select_last_messages
 from lineage.core.format.turns import ASSISTANT, ROLES, Turn, compute_turn_id
 from lineage.documents import HookEvent
-from lineage.errors import DatabaseDamaged, FormatError, InvalidInput, TranscriptError
+from lineage.errors import DatabaseDamaged, InvalidInput, TranscriptError
 from lineage.harness import spec
 from lineage.harness.adapters import load_adapter
 from lineage.harness.hook_payload import HookPayload
 from lineage.harness.registry import find_output
-from lineage.pipeline.capture.session import load_session, session_lock
+from lineage.pipeline.capture.session import goes_on_from_private, is_private, session_lock
 from lineage.pipeline.ingest.locate_transcript import HarnessHistories, locate_transcript, read_file_size
 from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.workspace_evidence import gather_evidence
@@ -60,7 +59,7 @@ def save_checkpoints(
     ws.documents.recall_log.expire(ws.now)
     for checkpoint in checkpoints.list_for_agent(None):
         # Another machine may have removed the session, or its capture have made it private.
-        if ws.documents.tombstones.has(checkpoint.session_token) or _is_private(ws, checkpoint.session_token):
+        if ws.documents.tombstones.has(checkpoint.session_token) or is_private(ws, checkpoint.session_token):
             checkpoints.discard(checkpoint.session_token)
     saved_at = {checkpoint.session_token: checkpoint.saved_at for checkpoint in checkpoints.list_for_agent(None)}
     failures: Counter[str] = Counter()
@@ -135,11 +134,10 @@ def _save_checkpoint(ws: Workspace, histories: HarnessHistories, seen: SeenSessi
 
 def _read_public(ws: Workspace, seen: SeenSession, path: Path) -> Capture | None:
     """Return what a session's transcript holds so far, None if it is private or goes on from a private one."""
-    if _is_private(ws, seen.session_token):
+    if is_private(ws, seen.session_token):
         return None
     capture = load_adapter(seen.harness).read(path, seen.session_id)
-    origin = derive_session_token(seen.agent_id, capture.forked_from) if capture.forked_from else ""
-    return None if origin and _is_private(ws, origin) else capture
+    return None if goes_on_from_private(ws, seen.agent_id, capture.forked_from) else capture
 
 
 def _build_checkpoint(ws: Workspace, seen: SeenSession, capture: Capture) -> Checkpoint:
@@ -173,13 +171,6 @@ def _drop_repeated(
     return [next(cleaned) if turn.role == ASSISTANT else text for turn, text in zip(messages, texts, strict=True)]
 
 
-def _is_private(ws: Workspace, token: str) -> bool:
-    try:
-        return is_session_private(ws, token)
-    except FormatError:  # in doubt, private
-        return True
-
-
 def _read_text(store: Store, key: str) -> str:
     blob = read_or_none(store, key)
     return blob.data.decode("utf-8", errors="replace") if blob else ""
@@ -206,7 +197,7 @@ def save_checkpoint(
         raise InvalidInput("a checkpoint without messages", hint="give what the user and the agent said last")
     with session_lock(ws, token):
         ws.documents.tombstones.raise_if_removed(token)
-        if is_session_private(ws, token):
+        if is_private(ws, token):
             raise InvalidInput("a private session leaves no checkpoint", hint="its end is captured like any other")
         sanitizer = ws.build_sanitizer()
         texts = sanitizer.sanitize_all([turn.text for turn in messages])
@@ -231,9 +222,3 @@ def load_newest_checkpoint(ws: Workspace, agent_id: str, project: str | None = N
         validate_agent_id(agent_id), ws.now, lambda one: project is None or find_key(ws, one.project) in keys
     )
     return None if newest is None or ws.documents.tombstones.has(newest.session_token) else newest
-
-
-def is_session_private(ws: Workspace, token: str) -> bool:
-    """Return whether nothing of a session may leave it. Raise FormatError if its manifest is damaged."""
-    private = load_session(ws, token).is_private()
-    return not is_allowed_in_scope(GLOBAL, private=private, token=token)

@@ -51,7 +51,7 @@ _MAX_PROBES = 400  # each is looked for in every note of the workspace
 _MAX_PROBE_CHARS = 400
 _MAX_TEXT_BYTES = 64 << 20  # looked through in a file
 _SNIFF_BYTES = 8192  # no text has a NUL in these
-_RECORDED = ("agent_id", "reason", "removed_paths", "removed_turns", "imported_from")
+_RECORDED = ("agent_id", "reason", "removed_paths", "removed_turns", "imported_from", "was_private")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +99,7 @@ class _RemovalTarget:
     projects: tuple[str, ...]
     book_folders: frozenset[str]
     came_from: list[str]
+    is_private: bool
     session_entries: SessionEntries
 
 
@@ -242,6 +243,7 @@ def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
             removed_paths=target.paths,
             removed_turns=target.turns,
             imported_from=target.came_from,
+            was_private=target.is_private,
         )
     )
 
@@ -272,6 +274,7 @@ def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
         projects=tuple({name for d in documents for name in (d.project, d.repository) if name and has_project(name)}),
         book_folders=frozenset(escape_name(name) for name in names if name),
         came_from=came_from,
+        is_private=sessions.is_private(ws, token),
         session_entries=find_session_entries(ws, token),
     )
 

@@ -109,6 +109,7 @@ def _merge_tombstone(key: str, here: bytes, there: bytes) -> bytes:
         removed_paths=list(dict.fromkeys((*first.removed_paths, *second.removed_paths))),
         removed_turns=list(dict.fromkeys((*first.removed_turns, *second.removed_turns))),
         imported_from=list(dict.fromkeys((*first.imported_from, *second.imported_from))),
+        was_private=first.was_private or second.was_private,
     )
     return serialize_document(merged)
 
