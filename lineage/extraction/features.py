@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
+from lineage.core.base.templates import strip_template
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
@@ -22,7 +23,7 @@ ANSWER = "an answer"
 CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
 LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", "definite"
-PASSING, AT_HAND, TAKEN_BACK = "passing", "at hand", "taken back"
+PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
@@ -123,7 +124,7 @@ def _words_of_call(turn: Turn) -> set[str]:
 def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     text = turn.text[:_MAX_READ]
     if turn.role == USER:
-        text = cut_conversation(text)
+        text = cut_conversation(strip_template(text))
         yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
@@ -131,16 +132,17 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
         label = find_label(sentence.folded)
         forms = find_forms(sentence.folded, own)
-        names = find_names(sentence.text)
+        names, left = find_names(sentence.text), set[str]()
         if label:  # what follows it may be an errand
             rest = find_forms(sentence.folded.partition(":")[2], own)
             forms |= {ERRAND: rest[ERRAND]} if ERRAND in rest else {}
+            left = {LEFT} if "task" in rest else left
         seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
         seen |= dict.fromkeys(_shape(sentence, names), "")
         seen |= dict.fromkeys(_position(sentence, number, len(sentences), text), "")
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
-        marks = _UNWEIGHED & forms.keys()
+        marks = (_UNWEIGHED & forms.keys()) | left
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)

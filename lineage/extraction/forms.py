@@ -22,6 +22,11 @@ _LANGUAGES = ("en", "pt", "de", "es", "fr", "ja", "zh")
 _SPACED = tuple(language for language in _LANGUAGES if language not in UNSPACED)
 _READ_WORDS = 40  # of a turn, to tell its language
 _LABEL = re.compile(r"[^\w]*([^\W\d][\w -]{0,24}?) ?[:：]")
+# "don't" is two words; without its apostrophe it is as much of a cue.
+_UNMARKED = {
+    f"{one}nt": [f"{one}n", "t"]
+    for one in ("do", "does", "did", "is", "are", "was", "were", "have", "has", "had", "ca", "could", "should", "would")
+} | {"thats": ["that", "s"], "im": ["i", "m"], "ive": ["i", "ve"], "youre": ["you", "re"], "weve": ["we", "ve"]}
 _KANA = range(0x3040, 0x3100)
 
 
@@ -45,8 +50,8 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
 
     `language` is that of the text around it, which the sentence itself may overrule.
 
-    >>> find_forms("ok, let's never push to main", "en")["rule"]
-    'never'
+    >>> find_forms("ok, let's never push to main", "en")["rule"], find_forms("we dont push to main", "en")["negation"]
+    ('never', 'don t')
     """
     tables = _load_tables()
     table = tables[language]
@@ -54,6 +59,8 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
         found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
         return {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:12]}
     words = tokenize_folded(folded)
+    if language == "en":
+        words = [part for word in words for part in _UNMARKED.get(word, (word,))]
     phrases = _find_phrases(words, _MAX_WORDS)
     hits = Counter(one for phrase in phrases for one in _load_languages()[phrase])
     table = tables[max(_SPACED, key=lambda one: hits[one] + (one == language) / 2)]

@@ -21,6 +21,7 @@ from lineage.extraction.features import (
     HABIT,
     HERE,
     LASTING,
+    LEFT,
     OFF_SUBJECT,
     PASSING,
     REVIEW_FINDING,
@@ -115,8 +116,10 @@ def _is_told(one: Utterance) -> bool:
     if one.label == TASK and _NOTHING.search(text):
         return False
     is_errand = "errand" in one.seen and not _IS_LEFT.match(text)
-    is_advice = one.label == TASK and (is_errand or "addressee" in one.seen)
-    has_label = bool(one.label) and not is_advice and "one of many labels" not in one.marks
+    # What was next in the middle of a session is likely done by its end, but not what "still needs" something.
+    is_passed = one.marks.isdisjoint({"at the end", LEFT})
+    is_none = one.label == TASK and (is_errand or is_passed or "addressee" in one.seen)
+    has_label = bool(one.label) and not is_none and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")
     return has_label or (phrase != "" and ("standing" not in one.seen or one.seen["standing"] not in phrase))
 
@@ -130,7 +133,7 @@ def is_statement(one: Utterance) -> bool:
     says_so = "explicit" in one.seen
     if one.role == USER:
         is_open = _is_polite_rule(one) or not (says_so and {"a question", "guess"} & one.seen.keys())
-        is_passing = "^look" in one.seen or _is_remark(one.seen) or _is_inquiry(one)
+        is_passing = "^look" in one.seen or _is_remark(one) or _is_inquiry(one)
         is_open = is_open and (is_explicit(one) or not is_passing) and TAKEN_BACK not in one.marks
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
@@ -158,12 +161,14 @@ def _is_mere_change(one: Utterance) -> bool:
     return _classify_report(one.seen) == DECISION and _REASONED.isdisjoint(one.seen)
 
 
-def _is_remark(seen: Mapping[str, str]) -> bool:
+def _is_remark(one: Utterance) -> bool:
     """Return whether a person tells of the moment, and not how it shall be."""
+    seen = one.seen
     # "It seems that it only counts up" has no rule: `only` and the like are one at the beginning.
     norms = _NORMS if "a question" in seen else _ORDERS
     tells, guesses = "telling" in seen and _ASKING.isdisjoint(seen), "guess" in seen and norms.isdisjoint(seen)
-    is_errand = "errand" in seen and _REASONS.isdisjoint(seen)
+    # "We should run the linter before we commit" is no errand of the moment.
+    is_errand = "errand" in seen and _REASONS.isdisjoint(seen) and CUSTOM not in one.marks
     return "^moment" in seen or is_errand or tells or guesses
 
 

@@ -8,6 +8,7 @@ import math
 import sqlite3
 
 from lineage import full_text
+from lineage.core.base.templates import strip_template
 from lineage.core.search import words
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.language import is_stop_word
@@ -145,6 +146,7 @@ def recall_at_prompt(
             owns_folder=owns_folder, given=given, exclude_session=exclude_session, is_asked=is_asked,
         )  # fmt: skip
 
+    prompt = strip_template(prompt)
     found = recall(prompt)
     if found.items or is_asked or not project_keys:
         return found

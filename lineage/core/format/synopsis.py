@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
+from lineage.core.base.templates import strip_template
 from lineage.core.format.prose import is_pasted, split_paragraphs, split_sentences
 from lineage.core.format.sentence import count_words, shorten_urls
 from lineage.core.format.tool_overlap import Statement
@@ -116,6 +117,7 @@ _NO_OUTCOME = re.compile(
     r"fetch|for an?|now to|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
     r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
+    r"recommend(?:ed|ation)|suggested|"
     r"delegating|dispatching|launching|spawning|starting|waiting|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
     r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
@@ -236,8 +238,9 @@ def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Seq
         if role == USER or plan:
             replies += [reply] if reply.text else []
             reply, requested_at = _Reply(), number
-            if len(requests) < _MAX_REQUESTS:
-                requests.setdefault(text[plan.end() :] if plan else text, number)
+            typed = text[plan.end() :] if plan else strip_template(text)
+            if typed and len(requests) < _MAX_REQUESTS:
+                requests.setdefault(typed, number)
         elif role == ASSISTANT and text.strip():
             reply = _Reply(number, text, number - requested_at)
     replies += [reply] if reply.text else []
