@@ -9,6 +9,7 @@ from itertools import chain
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
+from lineage.core.base.templates import strip_template
 from lineage.core.format.digest import Digest
 from lineage.core.format.summary import CHECK
 from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_words
@@ -108,7 +109,8 @@ def _collect_requests(turns: Sequence[Turn]) -> Sequence[str]:
 
 
 def _iter_requests(turns: Iterable[Turn]) -> Iterator[str]:
-    return (to_one_line(turn.text) for turn in turns if turn.role == USER and turn.text)
+    typed = (strip_template(turn.text) for turn in turns if turn.role == USER)
+    return (to_one_line(text) for text in typed if text)
 
 
 def iter_texts(turns: Iterable[Turn]) -> Iterator[TurnText]:

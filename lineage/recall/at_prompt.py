@@ -39,6 +39,7 @@ _MAX_DECIDING = 4
 _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
+_OF_PAIRS = 0.67  # words that a pair of signs makes
 _NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, and how many tell more than one
 
 
@@ -218,6 +219,8 @@ def _find_words(connection: sqlite3.Connection, prompt: str, floor: Floor, *, is
         total = len(rows) * newest // max(1, rows[-1] // MAX_PASSAGES) if word.is_common else len(rows)
         word.rows, word.rarity = set(rows), weigh(total, count)
         word.weight = word.everyday * word.rarity
+        if word.is_pair:
+            word.rarity = word.weight  # an ending is as rare as its language is in an index of several
         found.append(word)
     return found
 
@@ -265,6 +268,11 @@ def _measure(
     return candidates
 
 
+def _count_words(found_words: "Sequence[Word]") -> float:
+    """Return how many words a prompt has. Pairs of signs of a script without spaces overlap, and some tell nothing."""
+    return max(1.0, sum(word.everyday * _OF_PAIRS if word.is_pair else 1.0 for word in found_words))
+
+
 def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: float, noise: float) -> dict[str, float]:
     """Return the features of a row. `total` is the weight of the prompt, `noise` the part that other projects meet."""
     met = sum_weights(one.met)
@@ -283,7 +291,7 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
         "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
         "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
         "unknown": unknown / telling,
-        "length": math.log(len(found_words)),
+        "length": math.log(_count_words(found_words)),
         "names": min(_MAX_NAMES, len({word.stem for word in one.met if word.is_name and word.everyday > _NAMING})),
         "title": sum_weights(in_title) / (sum_weights(found_words) or 1.0),
     }

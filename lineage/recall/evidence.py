@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+FIRST_UNSPACED = "\u0e00"
 _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and that may differ
 _NEAR = 40  # characters between two words that belong together
 _BREAKS = (". ", "! ", "? ", "。", "！", "？")
@@ -42,10 +43,16 @@ class Word:
         self.stem = f" {lowered[: max(_MIN_STEM, len(lowered) - _MAX_ENDING)]}" if is_plain else lowered
 
     @property
+    def is_pair(self) -> bool:
+        """Whether it is a pair of signs, of a script without spaces."""
+        return self.text[0] >= FIRST_UNSPACED
+
+    @property
     def is_name(self) -> bool:
         """Whether it is an identifier, a path or a number rather than a word."""
         text = self.text
-        return not text.isalpha() or (len(text) > 1 and not text.istitle() and not text.islower())
+        # Signs of a script without cases are no capitals.
+        return not text.isalpha() or (text.lower() != text.upper() and not text.istitle() and not text.islower())
 
 
 def weigh(rows: int, of: int) -> float:

@@ -7,12 +7,18 @@ over the same words in other projects.
 import os
 
 from lineage.core.base.scan_json import scan_object
+from lineage.recall.evidence import FIRST_UNSPACED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_PAIRS = (("\uac00", 0.5), ("\u3100", 0.6), ("\u30a0", 0.3), ("\u3041", 0.1), ("\u0e00", 0.5))
+"""What a pair of signs of a script without spaces tells, by the first sign of the script: Hangul, Han, Katakana …
+
+A word has one pair less than signs, and what is written in Hiragana, wholly or in part, is an ending or a particle.
+"""
 _NUMBERS = {1: 0.1, 2: 0.1, 3: 0.35, 4: 0.5}
 """What a number of so many digits tells: hours, counts and versions stand everywhere."""
 
@@ -22,14 +28,16 @@ FILE = os.path.join(os.path.dirname(__file__), "floor.json")
 class Floor:
     """The weights of features, the floor of their sum, the weights of everyday words, and words that settle a thing.
 
-    `least` are the features that must not be below a value, whatever the sum: nothing outweighs them. `narrating` is
-    how sentences begin that say what is done next.
+    `least` are the features that must not be below a value, whatever the sum: nothing outweighs them, but that a text
+    meets nearly the whole prompt, as `whole` has it, outweighs the margin. `narrating` is how sentences begin that say
+    what is done next.
     """
 
     def __init__(self, values: "Mapping[str, Any]") -> None:
         self.weights: dict[str, float] = values["weights"]
         self.order: dict[str, float] = values["order"]
         self.least: dict[str, float] = values["least"]
+        self.whole: dict[str, float] = values["whole"]
         self.floor: float = values["floor"]
         self.deciding = frozenset(values["deciding"].split())
         self.narrating = tuple(f" {words} " for words in values["narrating"])
@@ -37,6 +45,8 @@ class Floor:
 
     def weigh_everyday(self, word: str) -> float:
         """Return what a word tells in any index: 1 for one that isn't in everybody's talk."""
+        if word[0] >= FIRST_UNSPACED:
+            return min(next((weight for first, weight in _PAIRS if char >= first), 1.0) for char in word)
         digits = sum(map(str.isdigit, word))
         if digits and not any(map(str.isalpha, word)):
             return _NUMBERS.get(digits, 1.0)
@@ -54,7 +64,9 @@ class Floor:
 
     def find_missed(self, features: "Mapping[str, float]") -> list[str]:
         """Return the features that are below what nothing outweighs."""
-        return [name for name, least in self.least.items() if features[name] < least]
+        missed = [name for name, least in self.least.items() if features[name] < least]
+        is_whole = all(features[name] >= least for name, least in self.whole.items())
+        return [name for name in missed if not (is_whole and name == "margin")]
 
 
 def load_floor() -> Floor:

@@ -22,7 +22,18 @@ def strip_template(prompt: str) -> str:
     >>> strip_template("Mend the <quay>.")
     'Mend the <quay>.'
     """
+    return split_template(prompt)[0]
+
+
+def split_template(prompt: str) -> tuple[str, str]:
+    """Return what a person typed of a prompt, and what a program made: nothing, unless it is a known one."""
     text = prompt.replace("\r\n", "\n")
+    typed = _find_typed(text)
+    return (prompt, "") if typed is None else (typed, text.replace(typed, "", 1))
+
+
+def _find_typed(text: str) -> str | None:
+    """Return what was typed of a text that a known program made, None for any other."""
     head, is_command, _ = text.partition(_CONSIDER)
     if is_command and _INPUT in head:
         block = head.rpartition(_INPUT)[2]
@@ -33,4 +44,4 @@ def strip_template(prompt: str) -> str:
         _, is_closed, rest = text.partition(f"</{tag}>")
         if is_closed and text.lstrip().startswith(f"<{tag}>"):
             return rest.strip()
-    return prompt
+    return None

@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from lineage.core.base.sequences import Replayable
+from lineage.core.base.templates import split_template
 from lineage.core.format.turns import ASSISTANT, USER, TurnText
 from lineage.core.search.index_sql import MAX_OF_KIND
 
@@ -46,10 +47,20 @@ def _passage_length(total: int) -> int:
 
 def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
     length = _passage_length(sum(len(one.text) for one in turn_texts))
-    said = _pack((text for text in turn_texts if text.role in _SPEAKERS), length, of_tools=False)
+    said = _pack(_iter_texts(turn_texts, of_tools=False), length, of_tools=False)
     yield next(said, Passage(""))
     yield from said
-    yield from _pack((text for text in turn_texts if text.role not in _SPEAKERS), length, of_tools=True)
+    yield from _pack(_iter_texts(turn_texts, of_tools=True), length, of_tools=True)
+
+
+def _iter_texts(turn_texts: Iterable[TurnText], *, of_tools: bool) -> Iterator[TurnText]:
+    """Yield what was said, or the rest: texts of tools, and of a person's prompts what a program made of them."""
+    for one in turn_texts:
+        typed, made = split_template(one.text) if one.role == USER else (one.text, "")
+        if one.role in _SPEAKERS and not of_tools:
+            yield one._replace(text=typed)
+        elif of_tools and (made or one.role not in _SPEAKERS):
+            yield one._replace(text=made or one.text)
 
 
 def _pack(turn_texts: Iterable[TurnText], length: int, *, of_tools: bool) -> Iterator[Passage]:

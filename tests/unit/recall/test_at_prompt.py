@@ -17,7 +17,7 @@ from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.recall import reader
 from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, Recall, recall_at_prompt
-from lineage.recall.evidence import split_sentences
+from lineage.recall.evidence import Word, split_sentences
 from lineage.recall.floor import load_floor
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
@@ -248,6 +248,24 @@ def test_a_short_number_tells_little_and_an_identifier_much() -> None:
     floor = load_floor()
     weights = [floor.weigh_everyday(word) for word in ("7", "12", "404", "2026", "77812", "0xe4")]
     assert weights == sorted(weights) and weights[:2] == [0.1, 0.1] and weights[4:] == [1.0, 1.0]
+
+
+def test_endings_tell_nothing_and_signs_without_cases_are_no_names() -> None:
+    floor = load_floor()
+    weights = [floor.weigh_everyday(pair) for pair in ("まし", "を実", "バー", "서버", "署名")]
+    assert weights == sorted(weights) and weights[1] < weights[2] < 1
+    assert [Word(text, "", 1.0).is_name for text in ("署名", "서버", "Über", "EdDSA", "use_cache")] == [
+        False, False, False, True, True,
+    ]  # fmt: skip
+
+
+def test_a_prompt_that_shares_endings_alone_is_given_nothing(tmp_path: Path) -> None:
+    talk(tmp_path, texts=("受診日の表示が崩れていますので、直してください。", "表示を直しましたので、ご確認ください。"))
+    decision = "署名にはEdDSAを使うことに決めました。RSAより鍵が短く、署名の検証も速いからです。"
+    talk(tmp_path, "s-2", ("公開鍵の署名方式を選びたいです。", decision))
+    assert recall(tmp_path, "天気を調べて教えてくださいますか。どうしていますか、していましたので。").items == ()
+    (item, *_) = recall(tmp_path, "公開鍵の署名方式をRSAに変えたいです。EdDSAに決めた理由は検証の速さですか。").items
+    assert decision in item.text
 
 
 def test_names_and_the_title_count_for_a_passage(tmp_path: Path) -> None:
