@@ -56,8 +56,11 @@ def test_a_session_goes_from_one_workspace_into_another(
     assert exported["private"] is False
     assert [session["session_id"][:8] for session in exported["sessions"]] == ["5f0c2f7e"]
     other = LineageCommand(tmp_path / "other", capsys)
-    shown = other("bundle", "import", str(file), "--dry-run")
-    assert (shown.code, other.root.exists()) == (1, False), "a dry run makes no workspace"
+    for more in ((), ("--dry-run",)):
+        refused = other("bundle", "import", str(file), *more)
+        assert refused.code == 1 and "lineage init" in refused.err
+        assert not other.root.exists(), "a folder that is misspelt becomes no workspace"
+    other("init")
     done = other("bundle", "import", str(file), "--json").json
     assert (done["holds"], done["sessions"][0]["status"]) == ("sessions", "imported")
     assert done["sessions"][0]["session_id"] != exported["sessions"][0]["session_id"]
