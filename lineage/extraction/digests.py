@@ -134,7 +134,7 @@ def _choose_commit(commits: Sequence[str], synopsis: Synopsis, evidence: ToolEvi
     if max(synopsis.outcome_odds, default=0.0) >= _SURE_ODDS:
         return ""
     told = find_content_words(" ".join((*synopsis.asks, *synopsis.outcomes)))
-    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", commit)) for commit in commits]
+    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", one)) for one in commits if not one.startswith("Merge ")]
     shared = [(len(told & find_content_words(one)), at) for at, one in enumerate(subjects)]
     most, at = max(shared, default=(0, 0))
     if not most or any(evidence.find_waiting([Statement(end, subjects[at])])):

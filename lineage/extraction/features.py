@@ -197,8 +197,8 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
     yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
     yield from ("code",) if codes else ()
     checks = (
-        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か。", "呢"))),
-        ("leads into a list", text.rstrip(" *_").endswith((":", "："))),
+        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か", "か。", "かな", "呢"))),
+        ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
         ("a name before a dash", _ENTRY.match(text) is not None),
         ("an arrow", "→" in text or "->" in text),

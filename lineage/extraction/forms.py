@@ -11,7 +11,8 @@ from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.search.language import count_stop_words
 from lineage.extraction.phrases import UNSPACED
 
-OPENER, ERRAND = "opener", "errand"
+OPENER, ERRAND, LOOK = "opener", "errand", "look"
+_ENDS, _FIRST_SIGNS = " .。!！", 12
 _LEADING = frozenset(
     {"change", "announcement", "wish", "verb", "condition", "trouble", "decision", "look", "rule", "standing"}
     | {"report", "telling", "moment"}
@@ -57,7 +58,11 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
     table = tables[language]
     if language in UNSPACED:
         found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
-        return {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:12]}
+        found = {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:_FIRST_SIGNS]}
+        # What somebody wants done stands at the end of a Japanese sentence, and at the beginning of a Chinese one.
+        verb = folded.rstrip(_ENDS)[-_FIRST_SIGNS:] if language == "ja" else folded[:_FIRST_SIGNS]
+        looks = [phrase for phrase, forms in table.items() if LOOK in forms and phrase in verb]
+        return found | ({f"^{LOOK}": looks[0]} if looks else {})
     words = tokenize_folded(folded)
     if language == "en":
         words = [part for word in words for part in _UNMARKED.get(word, (word,))]

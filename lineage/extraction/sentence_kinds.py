@@ -200,7 +200,9 @@ def _is_errand(one: Utterance) -> bool:
         return True
     is_doubted = DOUBTED in one.marks or ("guess" in seen and seen.isdisjoint({"wish", "standing"}))
     is_bare = not seen.isdisjoint(_SHORT) and seen.isdisjoint({"a name", "code", "wish", "standing"})
-    is_norm = not seen.isdisjoint(_NORMS | _ORDERS)
+    # "There was only 15 in it" tells what happened, and rules nothing.
+    norms = (_NORMS | _ORDERS) - {"rule"} if "past" in seen else _NORMS | _ORDERS
+    is_norm = not seen.isdisjoint(norms)
     is_choice = not seen.isdisjoint({"decision", "instead"}) and seen.isdisjoint(_BUSINESS)
     return is_doubted or is_bare or not (is_norm or is_choice)
 

@@ -7,6 +7,7 @@ import costs the hook at a prompt half of what it may take.
 _INPUT, _CONSIDER = "## User Input", "You **MUST** consider the user input"  # of Spec Kit's commands
 _FENCE = "```"
 _STEPS = 'CRITICAL="TRUE"'  # an attribute of the steps in BMAD's commands
+_COMMAND = "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND:"  # of BMAD, in one line
 _SYSTEM_TAGS = ("system_instruction", "system-instruction", "system_instructions", "system-instructions")
 
 
@@ -40,6 +41,8 @@ def _find_typed(text: str) -> str | None:
         return block.partition(_FENCE)[2].partition("\n")[2].rpartition(_FENCE)[0].strip()
     if _STEPS in text:
         return text.rpartition(">")[2].strip() if "</" in text else ""
+    if text.lstrip().startswith(_COMMAND):
+        return text.strip().partition("\n")[2].strip()
     for tag in _SYSTEM_TAGS:
         _, is_closed, rest = text.partition(f"</{tag}>")
         if is_closed and text.lstrip().startswith(f"<{tag}>"):

@@ -46,7 +46,8 @@ _CONSOLE = re.compile(  # a command behind a shell's prompt, and what it printed
 )
 _PRINTED = re.compile(
     r"\W*(?:FAIL(?:ED)?|ERR(?:OR)?|PASS(?:ED)?|WARN(?:ING)?|FATAL|INFO|DEBUG)\b|(?:\w+\.)*\w*(?:Error|Exception|Warning):|"
-    r"Traceback|File \"[^\"\n]+\", line \d|panic:|npm ERR|\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
+    r"RUN +v\d|Test Files\b|Tests? +\d+ (?:passed|failed)|Traceback|File \"[^\"\n]+\", line \d|panic:|npm ERR|"
+    r"\s*at \S+ ?\(|\[?\d{4}-\d\d-\d\d[T ]|.*\(\d+\.\d+ ?m?s\)"
 )
 _PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
 _WORD = re.compile(r"[^\W_]+")
@@ -57,6 +58,7 @@ _NO_REQUEST = re.compile(
     r"[/!][\w-]+$|/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
     r"rename|resume|statusline|theme|vim)\b[^\n]*$"
 )
+_PATH_ALONE = re.compile(r"[`@]?[\w.~:@-]*(?:/[\w.@~-]+ ?)+[\w.-]*`?[.]?")
 _CHATTER = frozenset((
     "a", "about", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",
     "danke", "day", "do", "done", "exactly", "exit", "fine", "for", "gemini", "go", "good", "got", "great", "hello",
@@ -113,18 +115,20 @@ _FUTURE = re.compile(
     re.IGNORECASE,
 )
 _NO_OUTCOME = re.compile(
-    r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|"
-    r"fetch|for an?|now to|now (?:i|add|check|open|run|test|try|update|visit)|next|first|glad|got it|good progress|"
+    r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|fetch|for an?|now to|"
+    r"now (?:i|add|check|create|open|run|tell|test|try|update|visit|write)|next|first|glad|got it|good progress|"
     r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
-    r"recommend(?:ed|ation)|suggested|"
+    r"recommend(?:ed|ation)|suggested|given|there(?:['’]s| is| are) (?:still )?no|still waiting|"
+    r"i(?:['’]ve| have)? (?:read|loaded)|j['’]ai (?:lu|trouvé|chargé)|"
     r"delegating|dispatching|launching|spawning|starting|waiting|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
     r"i(?:['’]m| am) \w+ing|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
     r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
     r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
     r"möchtest|puoi|puedes|хотите)\b|"
-    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$)",
+    r"\W*[a-zé]{3,}(?:er|ir) (?:ce|cet|cette|le|la|les|un|une|des)\b|"  # what a French menu offers
+    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$|を読みました。?$)",
     re.IGNORECASE,
 )
 _CHECKED = re.compile(  # what ran well, and not what was done
@@ -368,7 +372,7 @@ def find_content_words(text: str) -> frozenset[str]:
 def _says_something(line: str) -> bool:
     words = _WORD.findall(line.lower())
     is_said = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
-    return is_said and not _NO_REQUEST.match(line)
+    return is_said and not (_NO_REQUEST.match(line) or _PATH_ALONE.fullmatch(line))
 
 
 def _read_typed(paragraph: str) -> str:

@@ -243,6 +243,48 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
 
 
 @each(
+    "text",
+    [
+        "動いているサーバを停止する必要はありますか",
+        "パーサーをクラウド上に配備したいのですが、やり方を教えてください。",
+        "中立な立場でパーサーをどうするべきかを考えて",
+        "たくさん言われても一気にできないので、最も必要なものだけを日本語で教えてください。",
+        "There was only fifteen in the pot of the parser, and it took twenty.",
+        "we should run the importer",
+    ],
+)
+def test_what_somebody_wants_to_know_or_tells_states_no_rule(text: str) -> None:
+    found = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert [one.kind for one in found if one.kind != "context"] == []
+
+
+@each(
+    "text",
+    [
+        "keep in mind, the parser needs `make env` to run",
+        "we should run the formatter on the README before committing it.",
+        "in this repo we dont use barrel files for the parser",
+    ],
+)
+def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None:
+    (found,) = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert found.kind in ("preference", "decision") and not found.is_unsettled
+
+
+@each(
+    "text",
+    [
+        "Next step: follow the tasks of the parser in order (phase 1, then phase 2).",
+        "未完了: パーサーの計画の確認、契約の整合の確認",
+        "では、パーサーは必ず文字列を返すため、比較は失敗するので、",
+    ],
+)
+def test_what_was_next_in_the_middle_of_a_session_and_half_a_sentence_state_nothing(text: str) -> None:
+    later = [Turn(role, f"{role} says something else, number {at}.") for at in range(4) for role in (USER, ASSISTANT)]
+    assert texts(Turn(USER, "Plan it."), Turn(ASSISTANT, text), *later) == []
+
+
+@each(
     ("text", "kind"),
     [
         ("can you use a switch case instead of linked ifelse?", "context"),

@@ -37,6 +37,11 @@ def test_of_a_command_only_its_input_was_typed(typed: str, newline: str) -> None
     assert strip_template(COMMAND.format(typed=typed).replace("\n", newline)) == typed
 
 
+def test_a_command_of_one_line_was_not_typed() -> None:
+    command = "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND: LOAD the FULL @flows/plan.md and follow its directions!"
+    assert (strip_template(command), strip_template(f"{command}\n\nfor the quay")) == ("", "for the quay")
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

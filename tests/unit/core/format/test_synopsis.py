@@ -59,6 +59,8 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         ("/review the parser", "/review the parser"), ("whoami", ""), ("hi there!", ""), ("continue", ""),
         (f"mock it in more places\n{LOG}", "mock it in more places"), (f"lines of a log\n{LOG}", ""),
         (f"we need to mock the reader: --- FAIL: TestReads (0.00s)\n{LOG}", "we need to mock the reader:"),
+        ("_out/plans/berth-plan.md\n\nreview it for the tides", "review it for the tides"),
+        ("the rows get lost\n\nRUN  v1.6.1 /srv/quay\n\nTest Files  1 failed | 16 passed (17)", "the rows get lost"),
         (LOG, ""), (f"```\n{LOG}\n```", ""), ("[Request interrupted by user]", ""), ("", ""),
     ],
 )  # fmt: skip
@@ -102,6 +104,13 @@ def test_what_was_done_is_the_outcome_rather_than_what_ran_well(check: str) -> N
         "I think I fixed it now.",
         "Excellent, I now have an overview of all that was changed.",
         "Delegating the fix of the reader to a subagent, as you changed the rules.",
+        "There is still no file with the rows that were changed.",
+        "Given that it was fixed on port 8080 but the page still shows the error",
+        "Recommended: Option B - rows that were changed are read anew.",
+        "I've read the notes on what was changed.",
+        "J'ai trouvé un document qui a été modifié.",
+        "Exporter ce plan en tableau corrigé",
+        "変更の一覧.md を読みました。",
     ],
 )
 def test_what_is_said_to_the_person_is_no_outcome(said: str) -> None:
