@@ -47,7 +47,7 @@ def import_bundle_file(
         finish_pending(ws)
         return result or bundles.import_bundle(ws, data, restore=restore, trust=trust, copy=copy)
 
-    return run_in_workspace(root, run_import)
+    return run_in_workspace(root, run_import, in_place=not dry_run)
 
 
 def _read_bundle_file(file: Path) -> bytes:

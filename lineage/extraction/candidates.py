@@ -180,7 +180,7 @@ def attribute_quote(
     if measure_width(wanted) < MIN_STATEMENT_WIDTH:
         return None
     for turn in turns:
-        if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalize_text(turn.text):
+        if turn.role in (USER, ASSISTANT, TOOL) and not turn.thinking and wanted in normalize_text(turn.said):
             typed = turn.role == USER and normalize_text(line) in wanted
             statements = [Statement(len(turns), line, typed)]
             tools = [turn.name or TOOL] if turn.role == TOOL else evidence.find_tools(statements)

@@ -9,7 +9,6 @@ from itertools import chain
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
-from lineage.core.base.templates import strip_template
 from lineage.core.format.digest import Digest
 from lineage.core.format.summary import CHECK
 from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_words
@@ -109,8 +108,7 @@ def _collect_requests(turns: Sequence[Turn]) -> Sequence[str]:
 
 
 def _iter_requests(turns: Iterable[Turn]) -> Iterator[str]:
-    typed = (strip_template(turn.text) for turn in turns if turn.role == USER)
-    return (to_one_line(text) for text in typed if text)
+    return (to_one_line(said) for turn in turns if turn.role == USER and (said := turn.said))
 
 
 def iter_texts(turns: Iterable[Turn]) -> Iterator[TurnText]:
@@ -192,8 +190,9 @@ class _TurnCounter:
             self.replies += 1
             self.last_reply = turn.text, position
         # Names are issues, files and components in prose.
-        if len(self.names) < _MAX_NAMES and _HINT.search(turn.text):
-            self.names |= dict.fromkeys(_NAME.findall(turn.text[:20_000]))  # a paste may be huge
+        said = turn.said
+        if len(self.names) < _MAX_NAMES and _HINT.search(said):
+            self.names |= dict.fromkeys(_NAME.findall(said[:20_000]))  # a paste may be huge
 
 
 def _select_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from lineage.core.base.normalize import is_unspaced, tokenize_folded
-from lineage.core.base.templates import strip_template
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
@@ -23,13 +22,14 @@ ANSWER = "an answer"
 CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
 LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", "definite"
+REMINDER = "reminder"
 PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
     {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HERE, HABIT}
-    | {CUSTOM, DEFINITE, PASSING, _RETRACTION}
+    | {CUSTOM, DEFINITE, PASSING, REMINDER, _RETRACTION}
 )
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
@@ -110,7 +110,7 @@ def _mark(turn: Turn) -> str:
     if turn.thinking:
         return " "
     if turn.role == USER:
-        return "u" if turn.text.strip() else " "
+        return "u" if turn.said.strip() else " "
     if turn.role == ASSISTANT and turn.name:
         return "e" if get_tool_name(turn) in EDITS else "c"
     return "a" if turn.role == ASSISTANT and turn.text.strip() else " "
@@ -124,7 +124,7 @@ def _words_of_call(turn: Turn) -> set[str]:
 def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     text = turn.text[:_MAX_READ]
     if turn.role == USER:
-        text = cut_conversation(strip_template(text))
+        text = cut_conversation(turn.said[:_MAX_READ])
         yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))

@@ -24,6 +24,7 @@ from lineage.extraction.features import (
     LEFT,
     OFF_SUBJECT,
     PASSING,
+    REMINDER,
     REVIEW_FINDING,
     TAKEN_BACK,
     Utterance,
@@ -42,6 +43,7 @@ _LINK = re.compile(r"\bhttps?://\S+")
 _MIN_WORDS_BESIDE_LINK = 4
 _TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
 _IS_LEFT = re.compile(r"\W*(?:todo|to do|fixme|still|remaining|left)\b")  # the label of what nobody has done yet
+_IS_OPEN = re.compile(r"\W*(?:todo|to do|fixme|still)\b")
 _NOTHING = re.compile(r"[:：]\W*(?:(?:nothing|none|n/a|nada|rien|nichts|keine?|0|なし|无|we verified)\b.*)?$")
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
@@ -81,7 +83,9 @@ def is_explicit(one: Utterance) -> bool:
 
 def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
-    is_lasting = LASTING in one.marks and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
+    is_how = not _NORMS.isdisjoint(one.seen) or ("self" not in one.seen and not _REASONS.isdisjoint(one.seen))
+    is_reminded = REMINDER in one.marks and is_how and PASSING not in one.marks
+    is_lasting = (LASTING in one.marks or is_reminded) and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
     return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
 
 
@@ -117,7 +121,7 @@ def _is_told(one: Utterance) -> bool:
         return False
     is_errand = "errand" in one.seen and not _IS_LEFT.match(text)
     # What was next in the middle of a session is likely done by its end, but not what "still needs" something.
-    is_passed = one.marks.isdisjoint({"at the end", LEFT})
+    is_passed = one.marks.isdisjoint({"at the end", LEFT}) and not _IS_OPEN.match(text)
     is_none = one.label == TASK and (is_errand or is_passed or "addressee" in one.seen)
     has_label = bool(one.label) and not is_none and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")

@@ -9,7 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-FIRST_UNSPACED = "\u0e00"
+_UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han, half-width kana, Hangul, Han beyond the basic plane
+    ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"), ("\u31f0", "\u31ff"),
+    ("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\uff66", "\uff9f"), ("\uac00", "\ud7af"),
+    ("\U00020000", "\U0003ffff"),
+)  # fmt: skip
 _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and that may differ
 _NEAR = 40  # characters between two words that belong together
 _BREAKS = (". ", "! ", "? ", "。", "！", "？")
@@ -44,15 +48,26 @@ class Word:
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is a pair of signs, of a script without spaces."""
-        return self.text[0] >= FIRST_UNSPACED
+        """Whether it is of a script without spaces: a pair of its signs, or a run of several words."""
+        return has_unspaced(self.text)
 
     @property
     def is_name(self) -> bool:
         """Whether it is an identifier, a path or a number rather than a word."""
         text = self.text
-        # Signs of a script without cases are no capitals.
+        if self.is_pair:
+            return False
+        # Letters of a script without cases are no capitals.
         return not text.isalpha() or (text.lower() != text.upper() and not text.istitle() and not text.islower())
+
+
+def has_unspaced(word: str) -> bool:
+    """Return whether some sign of a word is of a script without spaces between words.
+
+    >>> [has_unspaced(word) for word in ("署名", "EdDSAに", "Über", "ở", "ქართული")]
+    [True, True, False, False, False]
+    """
+    return not word.isascii() and any(first <= char <= last for char in word for first, last in _UNSPACED)
 
 
 def weigh(rows: int, of: int) -> float:

@@ -7,7 +7,7 @@ over the same words in other projects.
 import os
 
 from lineage.core.base.scan_json import scan_object
-from lineage.recall.evidence import FIRST_UNSPACED
+from lineage.recall.evidence import has_unspaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +45,15 @@ class Floor:
 
     def weigh_everyday(self, word: str) -> float:
         """Return what a word tells in any index: 1 for one that isn't in everybody's talk."""
-        if word[0] >= FIRST_UNSPACED:
-            return min(next((weight for first, weight in _PAIRS if char >= first), 1.0) for char in word)
         digits = sum(map(str.isdigit, word))
         if digits and not any(map(str.isalpha, word)):
             return _NUMBERS.get(digits, 1.0)
         # Looking up a few words takes less than a table of thousands.
         lowered = word.lower()
-        return next((weight for weight, words in self._everyday if f" {lowered} " in words), 1.0)
+        found = next((weight for weight, words in self._everyday if f" {lowered} " in words), 1.0)
+        if found == 1.0 and has_unspaced(word):
+            return min(next((weight for first, weight in _PAIRS if char >= first), 1.0) for char in word)
+        return found
 
     def rank(self, features: "Mapping[str, float]") -> float:
         """Return by what a part of a passage goes before others."""

@@ -90,6 +90,17 @@ def test_a_session_is_told_behind_a_compaction_what_its_person_stated(root: Path
     assert "> - [user-stated]" not in told(root, "s-2", "startup")
 
 
+def test_a_fork_of_a_private_session_keeps_nothing_before_a_compaction(root: Path, path: Path, home: Path) -> None:
+    with open_test_workspace(root, now=clock.now()) as ws:
+        end_session(ws, "s-1", harness="claude-code", transcript_path=str(path), private=True)
+    fork = append_transcript(path.with_name("s-2.jsonl"), "Always feed the quokka at noon.")
+    records = [json.loads(line) for line in fork.read_text().splitlines()]
+    lines = [json.dumps(record | {"forkedFrom": {"sessionId": "s-1"}}) for record in records]
+    fork.write_text("\n".join(lines) + "\n")
+    before(root, fork, home)
+    assert not any("quokka" in entry.body for _, entry in entries(root))
+
+
 def test_the_next_capture_takes_their_place_with_links(root: Path, path: Path, home: Path) -> None:
     before(root, path, home)
     before(root, append_transcript(path, "Never feed the quokka after dark."), home)

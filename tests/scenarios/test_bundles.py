@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lineage.app import locations
 from lineage.core.capture.request import SESSION_END, parse_request
 from lineage.core.format.documents import Artifact, parse_document, parse_document_as, serialize_document, with_body
 from lineage.documents.bundle_zip import find_bundles_with_session
@@ -69,6 +70,20 @@ def test_a_session_goes_from_one_workspace_into_another(
     assert hit["session_token"] == done["sessions"][0]["session_token"]
     assert other("bundle", "import", str(file), "--copy").out.startswith("imported: session ")
     assert len(other("sessions", "--json").json["sessions"]) == 2
+
+
+def test_what_is_said_to_be_imported_is_written_where_it_was_wanted(
+    tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails where an import passes for a reader, which gets a copy of a workspace that nobody can write."""
+    lineage.end_sample()
+    file = tmp_path / "out.zip"
+    lineage("bundle", "export", "5f0c2f7e", "-o", str(file))
+    other = LineageCommand(tmp_path / "other", capsys)
+    other("init")
+    monkeypatch.setattr(locations, "is_writable", lambda root: False)
+    (session,) = other("bundle", "import", str(file), "--json").json["sessions"]
+    assert all((other.root / path).exists() for path in session["files"])
 
 
 def test_what_is_here_already_is_said_and_written_no_second_time(

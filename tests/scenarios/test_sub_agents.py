@@ -307,6 +307,7 @@ def test_a_bundle_takes_them_along(
     assert len(done.json["sessions"]) == 7
     for name, more in (("restored", ["--restore"]), ("copied", [])):
         other = LineageCommand(tmp_path / name, capsys)
+        other("init")
         assert len(other("bundle", "import", str(tmp_path / "main.zip"), *more, "--json").json["sessions"]) == 7
         (listed,) = other("sessions", "--json").json["sessions"]
         assert (listed["sub_agents"], len(list_rows(other)), other("verify").code) == (6, 1, 0)

@@ -67,14 +67,14 @@ class Checkpoint:
 
 
 def select_last_messages(turns: Iterable[Turn]) -> list[Turn]:
-    """Return the last 50 messages among the turns: texts of people and agents, without thinking.
+    """Return the last 50 messages among the turns: what people typed and agents wrote, without thinking.
 
     >>> ([turn.text for turn in select_last_messages([Turn("user", "Go."), Turn("tool", "exit 0"), Turn("assistant",
     ... "")])])
     ['Go.']
     """
-    messages = (turn for turn in turns if turn.role in (USER, ASSISTANT) and turn.text.strip() and not turn.thinking)
-    return list(deque(messages, MAX_MESSAGES))
+    spoken = (turn._replace(text=turn.said) for turn in turns if turn.role in (USER, ASSISTANT) and not turn.thinking)
+    return list(deque((turn for turn in spoken if turn.text.strip()), MAX_MESSAGES))
 
 
 def build_message(turn: Turn, text: str) -> Message:

@@ -51,6 +51,8 @@ _PRINTED = re.compile(
 )
 _PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
 _WORD = re.compile(r"[^\W_]+")
+_SIGNS = r"\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af"  # Katakana, Han and Hangul: Hiragana writes endings and particles
+_UNSPACED, _PAIR = re.compile(rf"[\u3040-\u309f{_SIGNS}]+"), re.compile(rf"(?=([{_SIGNS}]{{2}}))")
 _PLAN = re.compile(r"Implement the following plan:\s+")
 _NO_REQUEST = re.compile(
     r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
@@ -365,8 +367,10 @@ def _select_different(sentences: Iterable[Said], max_count: int) -> list[Said]:
 
 
 def find_content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that say what it is about, in lower case."""
-    return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2 and word not in _CHATTER)
+    """Return the words of a text that say what it is about, in lower case; of scripts without spaces pairs of signs."""
+    lowered = text.lower()
+    words = (word for word in _WORD.findall(_UNSPACED.sub(" ", lowered)) if len(word) > 2 and word not in _CHATTER)
+    return frozenset(words).union(_PAIR.findall(lowered))
 
 
 def _says_something(line: str) -> bool:

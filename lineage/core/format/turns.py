@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lineage.core.base.templates import strip_template
 from lineage.errors import InvalidInput
 
 USER = "user"
@@ -75,6 +76,11 @@ class Turn(NamedTuple):
     fingerprints: str = ""
     call_id: str = ""
     unclipped: str = ""
+
+    @property
+    def said(self) -> str:
+        """Its text, of a person's turn what was typed: not what a program made of the prompt."""
+        return strip_template(self.text) if self.role == USER else self.text
 
     def as_json(self) -> dict[str, object]:
         """Return the turn for a reader of JSON. `call` is null for a turn that answers none."""

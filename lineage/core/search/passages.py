@@ -57,7 +57,7 @@ def _iter_texts(turn_texts: Iterable[TurnText], *, of_tools: bool) -> Iterator[T
     """Yield what was said, or the rest: texts of tools, and of a person's prompts what a program made of them."""
     for one in turn_texts:
         typed, made = split_template(one.text) if one.role == USER else (one.text, "")
-        if one.role in _SPEAKERS and not of_tools:
+        if one.role in _SPEAKERS and typed and not of_tools:
             yield one._replace(text=typed)
         elif of_tools and (made or one.role not in _SPEAKERS):
             yield one._replace(text=made or one.text)

@@ -48,7 +48,7 @@ def truncate_middle(text: str, limit: int) -> str:
 
 def _render_turn(turn: Turn, max_length: int) -> str:
     head = " · ".join(part for part in (str(turn.number), turn.role, turn.name) if part)
-    text = "\n".join(part for part in (turn.input, turn.text) if part)
+    text = "\n".join(part for part in (turn.input, turn.said) if part)
     return truncate_middle(f"[{head}]\n{text}", max_length)
 
 

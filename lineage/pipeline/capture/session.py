@@ -183,8 +183,18 @@ def is_parent_removed(ws: Workspace, request: Request, source: SessionSource) ->
     tombstones, token = ws.documents.tombstones, request.token
     if not (source.parent_token and tombstones.has(source.parent_token)):
         return False
-    agent, reason = request.identity.agent_id, "its parent was removed"
-    tombstones.put(Tombstone("tombstone", agent, token, ws.now, reason, removed_paths=[], removed_turns=[]))
+    tombstones.put(
+        Tombstone(
+            kind="tombstone",
+            agent_id=request.identity.agent_id,
+            session_token=token,
+            removed_at=ws.now,
+            reason="its parent was removed",
+            removed_paths=[],
+            removed_turns=[],
+            was_private=is_private(ws, source.parent_token),
+        )
+    )
     ws.documents.spool.discard(token)
     return True
 
@@ -220,7 +230,7 @@ def is_private(ws: Workspace, token: str) -> bool:
     """Return whether nothing of a session may leave it, or might before it was removed. In doubt it may not."""
     try:
         tombstone = ws.documents.tombstones.get(token)
-        return tombstone.was_private if tombstone else load_session(ws, token).is_private()
+        return (tombstone is not None and tombstone.was_private) or load_session(ws, token).is_private()
     except FormatError:
         return True
 

@@ -68,10 +68,8 @@ def choose_turns(turns: Sequence[Turn], only: str = "", words: str = "") -> list
 
 def list_requests(turns: Sequence[Turn]) -> list[RequestLink]:
     """Return what the person asked for, in order; the newest ones of very many."""
-    asked = [turn for turn in turns if turn.role == USER and turn.text.strip()]
-    return [
-        RequestLink(turn.id, clip(show_overrides(" ".join(turn.text.split())), _LINE)) for turn in asked[-MAX_REQUESTS:]
-    ]
+    asked = [(turn.id, " ".join(turn.said.split())) for turn in turns if turn.role == USER and turn.said.strip()]
+    return [RequestLink(turn_id, clip(show_overrides(said), _LINE)) for turn_id, said in asked[-MAX_REQUESTS:]]
 
 
 def count_edits(turns: Sequence[Turn]) -> Counter[str]:

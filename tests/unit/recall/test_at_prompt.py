@@ -259,6 +259,24 @@ def test_endings_tell_nothing_and_signs_without_cases_are_no_names() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("word", ["ქართული", "ứng", "Ｑｕａｙ", "ἀρχή", "мост"])
+def test_a_word_of_a_script_with_spaces_counts_as_one(word: str) -> None:
+    assert (load_floor().weigh_everyday(word), Word(word, "", 1.0).is_pair) == (1.0, False)
+
+
+def test_words_that_go_on_in_another_script_are_no_names() -> None:
+    assert [Word(text, "", 1.0).is_name for text in ("RSAに", "EdDSAの署名", "Playwright가")] == [False] * 3
+    assert all(load_floor().weigh_everyday(pair) == 0.1 for pair in ("습니", "에서", "了吗", "什么", "に"))
+
+
+def test_what_meets_the_whole_prompt_needs_no_margin() -> None:
+    floor = load_floor()
+    met = dict.fromkeys(floor.least, 9.0) | {"margin": -0.5, "coverage": 0.9, "sentence": 0.9}
+    assert floor.find_missed(met) == []
+    assert floor.find_missed(met | {"coverage": 0.5}) == ["margin"]
+    assert floor.find_missed(met | {"words": 1}) == ["words"]
+
+
 def test_a_prompt_that_shares_endings_alone_is_given_nothing(tmp_path: Path) -> None:
     talk(tmp_path, texts=("受診日の表示が崩れていますので、直してください。", "表示を直しましたので、ご確認ください。"))
     decision = "署名にはEdDSAを使うことに決めました。RSAより鍵が短く、署名の検証も速いからです。"

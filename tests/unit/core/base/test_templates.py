@@ -5,9 +5,11 @@ Fails where the commands of Spec Kit and BMAD, or instructions put before a prom
 
 import pytest
 
-from lineage.core.base.templates import strip_template
+from lineage.core.base.templates import split_template, strip_template
+from lineage.core.format.checkpoint import select_last_messages
 from lineage.core.format.synopsis import build_synopsis
 from lineage.core.format.turns import ASSISTANT, USER, Turn
+from lineage.core.search.passages import split_turns
 from lineage.extraction.candidates import extract_candidates
 from lineage.extraction.digests import iter_texts
 
@@ -31,10 +33,16 @@ STEPS = """You must stay in the role until told otherwise. NEVER break character
 """
 
 
+INNER = "Build a form.\n\n## User Input\n\nThe form takes a name. Never store it."
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("typed", ["", "phase 2", "Mend the quay.\n\n```sh\nmake\n```\nThen say so."])
+@pytest.mark.parametrize("typed", ["", "phase 2", "Mend the quay.\n\n```sh\nmake\n```\nThen say so.", INNER])
 def test_of_a_command_only_its_input_was_typed(typed: str, newline: str) -> None:
-    assert strip_template(COMMAND.format(typed=typed).replace("\n", newline)) == typed
+    command = COMMAND.format(typed=typed)
+    made = command.replace(typed, "", 1) if typed else command
+    assert split_template(command.replace("\n", newline)) == (typed, made)
+    assert strip_template(f"---\nname: plan\n---\n\n{command}") == typed
 
 
 def test_a_command_of_one_line_was_not_typed() -> None:
@@ -52,13 +60,20 @@ def test_a_command_of_one_line_was_not_typed() -> None:
         "<task>Mend it.</task>",
         "Explain <system_instruction> to me.",
         "<system_instruction>never closed",
+        'We never write to the ledger. The step has CRITICAL="TRUE" in it, why?',
+        'Mend it: <alert CRITICAL="TRUE">disk full</alert>, and show it.',
+        'Why "NEVER break character"? <note CRITICAL="TRUE">x</note>',
+        f"Shorten this command, and never drop its fence:\n\n{COMMAND.format(typed='$ARGUMENTS')}",
+        "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND in the order that I gave.",
     ],
 )
 def test_what_no_program_made_stays_as_it_is(prompt: str) -> None:
     assert strip_template(prompt) == prompt
 
 
-@pytest.mark.parametrize(("behind", "typed"), [("", ""), ("\nMend the quay.\n", "Mend the quay.")])
+@pytest.mark.parametrize(
+    ("behind", "typed"), [("", ""), ("\nMap Result<T> -> T, never panic.\n", "Map Result<T> -> T, never panic.")]
+)
 def test_what_stands_behind_the_steps_of_a_command_was_typed(behind: str, typed: str) -> None:
     assert strip_template(STEPS + behind) == typed
 
@@ -72,3 +87,7 @@ def test_nothing_that_a_command_says_is_learned_or_asked() -> None:
     assert build_synopsis(iter_texts(turns)).asks == (typed,)
     said = " ".join(candidate.text for candidate in extract_candidates(turns))
     assert "NEVER" not in said and "absolute" not in said
+    assert [turn.text for turn in select_last_messages(turns)] == ["I am ready.", typed, turns[-1].text]
+    spoken, made = (" ".join(one.text for one in split_turns(tuple(iter_texts(turns))) if one.of_tools is of_tools)
+                    for of_tools in (False, True))  # fmt: skip
+    assert typed in spoken and "NEVER" not in spoken and "NEVER" in made and typed not in made
