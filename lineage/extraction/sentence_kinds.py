@@ -106,7 +106,9 @@ def _holds_always(one: Utterance) -> bool:
 def _is_habit(one: Utterance) -> bool:
     """Return whether a sentence says how things are done, and names nothing at hand: "keep functions short"."""
     seen = one.seen.keys()
-    is_norm = seen >= {"must", "impersonal"} and not one.sentence.folded.startswith(one.seen["must"])
+    # "No, it should support that" says of nothing what it should.
+    is_norm = seen >= {"must", "impersonal", "four content words"}
+    is_norm = is_norm and not one.sentence.folded.startswith(one.seen["must"])
     is_custom = (is_norm or CUSTOM in one.marks) and "a name" not in seen
     return (is_custom or HABIT in one.marks) and AT_HAND not in one.marks and _PARTICULAR.isdisjoint(seen)
 
