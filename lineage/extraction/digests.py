@@ -31,6 +31,7 @@ _COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a he
 )
 _COMMIT_ID = re.compile(r" \(`[0-9a-f]+`\)$")
 _COMMIT_TYPE = re.compile(r"^\w+(?:\([^()]*\))?!?: ")  # "fix(api): "
+_MERGE = re.compile(r"Merge (?:branch|commit|pull request|remote-tracking|tag|(?:\w+/)?(?:main|master))\b")
 _COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
 
 _SURE_ODDS = 0.15  # of the sentence that says what came of a session: a commit's subject isn't needed
@@ -132,7 +133,7 @@ def _choose_commit(commits: Sequence[str], synopsis: Synopsis, evidence: ToolEvi
     if max(synopsis.outcome_odds, default=0.0) >= _SURE_ODDS:
         return ""
     told = find_content_words(" ".join((*synopsis.asks, *synopsis.outcomes)))
-    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", one)) for one in commits if not one.startswith("Merge ")]
+    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", one)) for one in commits if not _MERGE.match(one)]
     shared = [(len(told & find_content_words(one)), at) for at, one in enumerate(subjects)]
     most, at = max(shared, default=(0, 0))
     if not most or any(evidence.find_waiting([Statement(end, subjects[at])])):

@@ -43,6 +43,8 @@ _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or print
 _LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
 _LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 to 27 words", 45: "28 to 44 words"}
 
+# Of a Japanese question without a mark: "明らか" and "確か" end like one.
+_ASKING_ENDS = ("ますか", "ですか", "せんか", "のか", "ないか", "るか", "たか", "うか", "かな")
 _CODE = re.compile(r"`([^`]+)`")
 # "`rows.py` — added a test": an entry of a list of changes.
 _ENTRY = re.compile(
@@ -197,7 +199,7 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
     yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
     yield from ("code",) if codes else ()
     checks = (
-        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か", "か。", "かな", "呢"))),
+        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か。", "呢", *_ASKING_ENDS))),
         ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
         ("a name before a dash", _ENTRY.match(text) is not None),

@@ -11,8 +11,11 @@ from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.search.language import count_stop_words
 from lineage.extraction.phrases import UNSPACED
 
-OPENER, ERRAND, LOOK = "opener", "errand", "look"
-_ENDS, _FIRST_SIGNS = " .。!！", 12
+OPENER, ERRAND, LOOK, STANDING = "opener", "errand", "look", "standing"
+_FIRST_SIGNS = 12
+_POLITE = re.compile(
+    r"(?:ください|下さい|欲しい(?:です)?|ほしい(?:です)?|くれ|もらえますか|くれますか|いただけますか)?[ .。!！?？]*$"
+)
 _LEADING = frozenset(
     {"change", "announcement", "wish", "verb", "condition", "trouble", "decision", "look", "rule", "standing"}
     | {"report", "telling", "moment"}
@@ -59,9 +62,9 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
     if language in UNSPACED:
         found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
         found = {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:_FIRST_SIGNS]}
-        # What somebody wants done stands at the end of a Japanese sentence, and at the beginning of a Chinese one.
-        verb = folded.rstrip(_ENDS)[-_FIRST_SIGNS:] if language == "ja" else folded[:_FIRST_SIGNS]
-        looks = [phrase for phrase, forms in table.items() if LOOK in forms and phrase in verb]
+        # What somebody wants done stands at the end of a Japanese sentence.
+        verb = _POLITE.sub("", folded) if language == "ja" and STANDING not in found else ""
+        looks = [phrase for phrase, forms in table.items() if LOOK in forms and verb.endswith(phrase)]
         return found | ({f"^{LOOK}": looks[0]} if looks else {})
     words = tokenize_folded(folded)
     if language == "en":

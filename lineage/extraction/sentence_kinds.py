@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Set
 
 from lineage.core.base.links import to_one_line
-from lineage.core.base.normalize import measure_width
+from lineage.core.base.normalize import is_unspaced, measure_width, tokenize_folded
 from lineage.core.format.turns import USER
 from lineage.extraction.features import (
     ANSWER,
@@ -43,7 +43,6 @@ _LINK = re.compile(r"\bhttps?://\S+")
 _MIN_WORDS_BESIDE_LINK = 4
 _TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
 _IS_LEFT = re.compile(r"\W*(?:todo|to do|fixme|still|remaining|left)\b")  # the label of what nobody has done yet
-_IS_OPEN = re.compile(r"\W*(?:todo|to do|fixme|still)\b")
 _NOTHING = re.compile(r"[:：]\W*(?:(?:nothing|none|n/a|nada|rien|nichts|keine?|0|なし|无|we verified)\b.*)?$")
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
@@ -60,6 +59,7 @@ _ASKING_NOW = frozenset({"^verb", "^request"})
 _CONTRASTS = frozenset({"negation", "instead", "we"})
 _HOWS = _CONTRASTS | {"must", "standing", "rule", "norm", "state"}
 _PARTICULAR = _OF_THE_MOMENT | {"code", "one code", "guess", "under 5 words"}
+_POINTING = frozenset({"it", "that", "this", "they", "these", "those", "he", "she"})
 _BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
 
@@ -83,7 +83,8 @@ def is_explicit(one: Utterance) -> bool:
 
 def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
-    is_how = not _NORMS.isdisjoint(one.seen) or ("self" not in one.seen and not _REASONS.isdisjoint(one.seen))
+    how = _REASONS | {"we"}
+    is_how = not _NORMS.isdisjoint(one.seen) or ("self" not in one.seen and not how.isdisjoint(one.seen))
     is_reminded = REMINDER in one.marks and is_how and PASSING not in one.marks
     is_lasting = (LASTING in one.marks or is_reminded) and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
     return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
@@ -106,11 +107,17 @@ def _holds_always(one: Utterance) -> bool:
 def _is_habit(one: Utterance) -> bool:
     """Return whether a sentence says how things are done, and names nothing at hand: "keep functions short"."""
     seen = one.seen.keys()
-    # "No, it should support that" says of nothing what it should.
-    is_norm = seen >= {"must", "impersonal", "four content words"}
-    is_norm = is_norm and not one.sentence.folded.startswith(one.seen["must"])
+    is_norm = seen >= {"must", "impersonal"} and _has_subject(one)
     is_custom = (is_norm or CUSTOM in one.marks) and "a name" not in seen
     return (is_custom or HABIT in one.marks) and AT_HAND not in one.marks and _PARTICULAR.isdisjoint(seen)
+
+
+def _has_subject(one: Utterance) -> bool:
+    """Return whether a sentence names what must be so, and not as in "no, it should support that"."""
+    before = tokenize_folded(one.sentence.folded.partition(one.seen["must"].partition(" ")[0])[0])
+    if is_unspaced(one.sentence.folded):
+        return "four content words" in one.seen
+    return bool(before) and before[-1] not in _POINTING
 
 
 def _is_told(one: Utterance) -> bool:
@@ -123,7 +130,7 @@ def _is_told(one: Utterance) -> bool:
         return False
     is_errand = "errand" in one.seen and not _IS_LEFT.match(text)
     # What was next in the middle of a session is likely done by its end, but not what "still needs" something.
-    is_passed = one.marks.isdisjoint({"at the end", LEFT}) and not _IS_OPEN.match(text)
+    is_passed = one.marks.isdisjoint({"at the end", LEFT})
     is_none = one.label == TASK and (is_errand or is_passed or "addressee" in one.seen)
     has_label = bool(one.label) and not is_none and "one of many labels" not in one.marks
     phrase = one.seen.get("explicit", "")
@@ -229,7 +236,7 @@ def _is_polite_rule(one: Utterance) -> bool:
 
 def classify(one: Utterance) -> str:
     """Return the kind of a sentence: that of its label, else that of its form."""
-    seen, is_end = one.seen, "at the end" in one.marks or one.role == USER
+    seen, is_end = one.seen, one.role == USER or not one.marks.isdisjoint({"at the end", LEFT})
     # An agent has no preferences, and what it did next was no task.
     if one.label and (one.role == USER or one.label != PREFERENCE) and (is_end or one.label != TASK):
         return one.label

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 _UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han, half-width kana, Hangul, Han beyond the basic plane
     ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"), ("\u31f0", "\u31ff"),
     ("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\uff66", "\uff9f"), ("\uac00", "\ud7af"),
+    ("\u0f00", "\u0fff"), ("\u3005", "\u3007"), ("\u3100", "\u318f"),
     ("\U00020000", "\U0003ffff"),
 )  # fmt: skip
+_IN_NAMES = "/\\_."
 _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and that may differ
 _NEAR = 40  # characters between two words that belong together
 _BREAKS = (". ", "! ", "? ", "。", "！", "？")
@@ -62,12 +64,13 @@ class Word:
 
 
 def has_unspaced(word: str) -> bool:
-    """Return whether some sign of a word is of a script without spaces between words.
+    """Return whether some sign of a word is of a script without spaces between words, and it is no path or identifier.
 
-    >>> [has_unspaced(word) for word in ("署名", "EdDSAに", "Über", "ở", "ქართული")]
-    [True, True, False, False, False]
+    >>> [has_unspaced(word) for word in ("署名", "EdDSAに", "Über", "ở", "ქართული", "docs/設計.md")]
+    [True, True, False, False, False, False]
     """
-    return not word.isascii() and any(first <= char <= last for char in word for first, last in _UNSPACED)
+    is_word = not (word.isascii() or any(sign in word for sign in _IN_NAMES))
+    return is_word and any(first <= char <= last for char in word for first, last in _UNSPACED)
 
 
 def weigh(rows: int, of: int) -> float:

@@ -36,43 +36,50 @@ def strip_template(prompt: str) -> str:
 def split_template(prompt: str) -> tuple[str, str]:
     """Return what a person typed of a prompt, and what a program made: nothing, unless it is a known one."""
     text = prompt.replace("\r\n", "\n")
-    found = next(_find_typed(text), None)
-    if found is None:
+    start = _skip_system(text)
+    begin, end = next(_find_typed(text, start), (start, len(text)))
+    if (begin, end) == (0, len(text)):
         return prompt, ""
-    begin, end = found
     return text[begin:end].strip(), text[:begin] + text[end:]
 
 
-def _find_typed(text: str) -> "Iterator[tuple[int, int]]":
-    """Yield where what was typed stands in a text, for each known program that made it."""
-    begin, end = text.find(_INPUT), text.find(_CONSIDER)
-    if begin >= 0 and _skip_frontmatter(text).startswith(_BEGINNINGS):
+def _find_typed(text: str, start: int) -> "Iterator[tuple[int, int]]":
+    """Yield where what was typed stands in a text behind a place, for each known command that it may be of."""
+    head = _skip_frontmatter(text, start)
+    begin, end = text.find(_INPUT, head), text.find(_CONSIDER, head)
+    if begin >= 0 and text.startswith(_BEGINNINGS, head):
         begin += len(_INPUT)
         if end >= begin - 1:  # what is empty shares a line break with what follows
             yield begin, max(begin, end)
+    first_paragraph = text[head:].partition("\n\n")[0]
     for tag in _STEPS:
-        opened, closed = text.find(f'<{tag} CRITICAL="TRUE">'), text.rfind(f"</{tag}>")
-        if 0 <= opened < closed and any(order in text[:opened] for order in _ORDERS):
+        opened, closed = text.find(f'<{tag} CRITICAL="TRUE">', head), text.rfind(f"</{tag}>")
+        if 0 <= opened < closed and any(order in first_paragraph for order in _ORDERS):
             yield closed + len(f"</{tag}>"), len(text)
-    if text.lstrip().startswith(_COMMAND):
-        line = text.find("\n", text.find(_COMMAND))
+    if text.startswith(_COMMAND, head):
+        line = text.find("\n", head)
         yield (len(text) if line < 0 else line), len(text)
-    if begin := _skip_system(text):
-        yield begin, len(text)
 
 
-def _skip_frontmatter(text: str) -> str:
-    text = text.lstrip()
-    return text.partition("\n---\n")[2].lstrip() if text.startswith("---\n") else text
+def _skip_frontmatter(text: str, start: int) -> int:
+    head = _skip_blanks(text, start)
+    closed = text.find("\n---\n", head) if text.startswith("---\n", head) else -1
+    return head if closed < 0 else _skip_blanks(text, closed + len("\n---\n"))
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and (text[at].isspace() or text[at] == "\ufeff"):
+        at += 1
+    return at
 
 
 def _skip_system(text: str) -> int:
     """Return where what an app put before a prompt ends, 0 if there is none."""
     begin, is_more = 0, True
     while is_more:
-        is_more = False
+        at, is_more = _skip_blanks(text, begin), False
         for tag in _SYSTEM:
-            closed = text.find(f"</{tag}>", begin)
-            if closed >= 0 and text[begin:].lstrip().startswith(f"<{tag}>"):
+            closed = text.find(f"</{tag}>", at) if text.startswith(f"<{tag}>", at) else -1
+            if closed >= 0:
                 begin, is_more = closed + len(f"</{tag}>"), True
     return begin

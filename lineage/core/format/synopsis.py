@@ -60,7 +60,7 @@ _NO_REQUEST = re.compile(
     r"[/!][\w-]+$|/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
     r"rename|resume|statusline|theme|vim)\b[^\n]*$"
 )
-_PATH_ALONE = re.compile(r"[`@]?[\w.~:@-]*(?:/[\w.@~-]+ ?)+[\w.-]*`?[.]?")
+_PATH_ALONE = re.compile(r"(?=\S*(?:/\S*/|/\S*\.\w))[`@]?[\w.~:@/-]+`?")
 _CHATTER = frozenset((
     "a", "about", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",
     "danke", "day", "do", "done", "exactly", "exit", "fine", "for", "gemini", "go", "good", "got", "great", "hello",
@@ -118,18 +118,18 @@ _FUTURE = re.compile(
 )
 _NO_OUTCOME = re.compile(
     r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|fetch|for an?|now to|"
-    r"now (?:i|add|check|create|open|run|tell|test|try|update|visit|write)|next|first|glad|got it|good progress|"
-    r"i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
+    r"now (?:i|add|check|open|run|test|try|update|visit|(?:create|tell|write) (?:the|an?))|next|first|glad|"
+    r"got it|good progress|i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
-    r"recommend(?:ed|ation)|suggested|given|there(?:['’]s| is| are) (?:still )?no|still waiting|"
-    r"i(?:['’]ve| have)? (?:read|loaded)|j['’]ai (?:lu|trouvé|chargé)|read (?:the|this|all)|"
+    r"recommend(?:ed|ation)|suggested|given (?:that|the|your)|there(?:['’]s| is| are) (?:still )?no(?! longer| more)|"
+    r"still waiting|i(?:['’]ve| have)? read|j['’]ai (?:lu|trouvé une? (?:document|fichier))|read (?:the|this|all)|"
     r"(?:clarification )?question \d|delegating|dispatching|launching|spawning|starting|waiting|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
-    r"i(?:['’]m| am) (?:\w+ing|in)|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
+    r"i(?:['’]m| am) (?:\w+ing|in (?:read|plan))|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
     r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
     r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
     r"möchtest|puoi|puedes|хотите)\b|"
-    r"\W*[a-zé]{3,}(?:er|ir) (?:ce|cet|cette|le|la|les|un|une|des)\b|"  # what a French menu offers
+    r"\W*(?:exporter|générer|créer|afficher|ajouter|associer|modifier|passer) (?:cet?|cette|chaque|l[ae]s?|une?)\b|"
     r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$|を読みました。?$)",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ from lineage.config import Settings
 from lineage.core.base.links import to_one_line
 from lineage.core.base.naming import derive_parent_token
 from lineage.core.base.sequences import LazySequence
+from lineage.core.base.templates import strip_template
 from lineage.core.capture.capture import Capture
 from lineage.core.capture.request import Request
 from lineage.core.format import clipping
@@ -169,7 +170,8 @@ def _build_title(harness_title: str | None, turns: Iterable[Turn], request: Requ
     """Return the harness's title, else the beginning of the first request that has a word, else harness and id."""
     title = to_one_line(harness_title or "")
     if not title:
-        first = find_first_request(turn.said for turn in turns if turn.role == USER or turn.name == _PROMPT)
+        requests = (turn.text for turn in turns if turn.role == USER or turn.name == _PROMPT)
+        first = find_first_request(map(strip_template, requests))
         title = strip_markup(first) or f"{request.harness} session {request.identity.session_id}"
     return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 

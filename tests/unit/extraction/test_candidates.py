@@ -274,6 +274,32 @@ def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None
 @each(
     "text",
     [
+        "All rows must be unique.",
+        "All logs must go to stderr.",
+        "Money must be an integer.",
+        "Every API must be versioned.",
+        "うちではPRは必ず二人が見てマージする",
+        "このリポジトリでは、変更の前に既存の設計書を必ず読んでください",
+        "方針です: 常に後方互換を考えて",
+        "keep in mind that we deploy on Fridays",
+        "Bear in mind that our customers are on IE11.",
+    ],
+)
+def test_a_rule_in_few_words_is_one_and_so_is_one_that_says_what_to_look_at(text: str) -> None:
+    (found,) = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert found.kind in ("preference", "fact", "decision") and not found.is_unsettled
+
+
+@each("text", ["原因は接続プールの枯渇なのは明らか", "エラーの原因は署名の期限切れだと確か"])
+def test_what_ends_like_a_question_is_none(text: str) -> None:
+    assert [one.kind for one in extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])] == ["lesson"]
+
+
+@each(
+    "text",
+    [
+        "TODO: wire the reader to the ledger.",
+        "Still open: the reader needs a lock around the ledger.",
         "Next step: follow the tasks of the parser in order (phase 1, then phase 2).",
         "未完了: パーサーの計画の確認、契約の整合の確認",
         "では、パーサーは必ず文字列を返すため、比較は失敗するので、",

@@ -86,7 +86,7 @@ def test_commits_are_the_agent_s_words_with_the_id_that_git_gave() -> None:
 def test_a_commit_says_what_was_done_where_no_message_surely_does() -> None:
     """Fails if the subject is another's than the one of what was asked for, a tool's words, or told beside a result."""
     ask = Turn(USER, "Please let the reader keep the last row of a table.")
-    merge = "Merge the last row of the table into main, let the reader keep it"
+    merge = "Merge branch last-row of the table into main, let the reader keep it"
     subjects = ["Read me again", "fix(rows): keep the last row", "Add a note for later", merge]
     commits = [run(2 * at, f'git commit -m "{one}"', f"[main 7be65c{at}] x") for at, one in enumerate(subjects, 1)]
     turns = [ask, *chain(*commits)]

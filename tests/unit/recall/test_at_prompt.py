@@ -269,6 +269,12 @@ def test_words_that_go_on_in_another_script_are_no_names() -> None:
     assert all(load_floor().weigh_everyday(pair) == 0.1 for pair in ("습니", "에서", "了吗", "什么", "に"))
 
 
+def test_a_path_is_a_name_in_any_script() -> None:
+    for path in ("docs/設計.md", "src/テスト.py"):
+        assert (Word(path, "", 1.0).is_name, load_floor().weigh_everyday(path)) == (True, 1.0)
+    assert all(load_floor().weigh_everyday(sign) < 1 for sign in ("々", "〇", "ㅋㅋ"))
+
+
 def test_what_meets_the_whole_prompt_needs_no_margin() -> None:
     floor = load_floor()
     met = dict.fromkeys(floor.least, 9.0) | {"margin": -0.5, "coverage": 0.9, "sentence": 0.9}

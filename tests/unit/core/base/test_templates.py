@@ -48,6 +48,14 @@ def test_of_a_command_only_its_input_was_typed(typed: str, newline: str) -> None
 def test_a_command_of_one_line_was_not_typed() -> None:
     command = "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND: LOAD the FULL @flows/plan.md and follow its directions!"
     assert (strip_template(command), strip_template(f"{command}\n\nfor the quay")) == ("", "for the quay")
+    assert strip_template(f"---\nname: plan\n---\n\n{command}") == ""
+
+
+def test_what_an_app_puts_before_a_command_hides_none() -> None:
+    command = COMMAND.format(typed="plan the quay")
+    told = "<system_instruction>a</system_instruction>\n<system-instruction>b</system-instruction>"
+    assert strip_template(f"\ufeff{told}\n\n{command}") == "plan the quay"
+    assert strip_template("<system_instruction></system_instruction>" * 9_000 + "Mend it.") == "Mend it."
 
 
 @pytest.mark.parametrize(
@@ -65,6 +73,7 @@ def test_a_command_of_one_line_was_not_typed() -> None:
         'Why "NEVER break character"? <note CRITICAL="TRUE">x</note>',
         f"Shorten this command, and never drop its fence:\n\n{COMMAND.format(typed='$ARGUMENTS')}",
         "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND in the order that I gave.",
+        f"Shorten this command, and never drop its tags:\n\n{STEPS}",
     ],
 )
 def test_what_no_program_made_stays_as_it_is(prompt: str) -> None:

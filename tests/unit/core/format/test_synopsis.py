@@ -120,6 +120,31 @@ def test_what_is_said_to_the_person_is_no_outcome(said: str) -> None:
     assert find_outcome(said) == ""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Fehler des Importers behoben und einen Test hinzugefügt.",
+        "Premier des deux correctifs ajouté et testé.",
+        "J'ai trouvé le bogue et l'ai corrigé dans le lecteur.",
+        "J'ai chargé les lignes paresseusement et ajouté un test.",
+        "There is no longer a race: the writer takes the lock first.",
+        "Given names are now sorted by the reader, and so were changed.",
+        "I loaded the fixtures lazily, which fixed the slow start.",
+        "Now write errors are reported, as the handler was added.",
+        "I'm in agreement with the review and fixed both rows.",
+    ],
+)
+def test_what_begins_like_something_else_and_states_a_result_is_an_outcome(said: str) -> None:
+    assert find_outcome(said) == said
+
+
+@pytest.mark.parametrize(
+    "said", ["/review parser", "src/parser.py broken", "UI/UX redesign", "login/logout broken", "read/write lock"]
+)
+def test_an_ask_that_names_a_path_is_one(said: str) -> None:
+    assert find_ask(said) == said
+
+
 def test_the_best_request_and_result_stand_first_wherever_they_were_said() -> None:
     said = [
         TurnText(1, USER, "hello"),
