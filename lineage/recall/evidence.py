@@ -9,7 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-_UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han, half-width kana, Hangul, Han beyond the basic plane
+# Thai and Lao, Burmese, Khmer, kana, Han, half-width kana, Hangul, Tibetan, 々 and 〇, Bopomofo and single letters of
+# Hangul, Han beyond the basic plane.
+_UNSPACED = (
     ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"), ("\u31f0", "\u31ff"),
     ("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\uff66", "\uff9f"), ("\uac00", "\ud7af"),
     ("\u0f00", "\u0fff"), ("\u3005", "\u3007"), ("\u3100", "\u318f"),
