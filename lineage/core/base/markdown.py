@@ -252,7 +252,7 @@ def _split_fence(line: str) -> tuple[str, str]:
 def _escape_info(info: str) -> str:
     known = _INFO.fullmatch(info)
     is_shown = known and (not known[1] or known[1].lower() in _LANGUAGES)
-    return info if is_shown else _UNKNOWN_INFO + info
+    return _escape_template(info if is_shown else _UNKNOWN_INFO + info)
 
 
 def _holds_table(lines: Sequence[str], start: int) -> bool:

@@ -76,6 +76,7 @@ def test_a_long_section_is_cut_and_says_so() -> None:
 @example("<%* tp %>")
 @example("a `= x` `<% y %>` [[z]]")
 @example("~~~`=`")
+@example("```dataviewjs\n<%* x %>")
 @example("`=``")
 @given(draw_texts("`", "`= x`", "`$= x`", "=", "$="))
 def test_nothing_that_was_said_links_runs_or_adds_a_heading(text: str) -> None:
