@@ -29,7 +29,7 @@ _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
     {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HERE, HABIT}
-    | {CUSTOM, DEFINITE, PASSING, REMINDER, _RETRACTION}
+    | {CUSTOM, DEFINITE, LEFT, PASSING, REMINDER, _RETRACTION}
 )
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
@@ -124,9 +124,9 @@ def _words_of_call(turn: Turn) -> set[str]:
 
 
 def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
-    text = turn.text[:_MAX_READ]
+    text = turn.said[:_MAX_READ]
     if turn.role == USER:
-        text = cut_conversation(turn.said[:_MAX_READ])
+        text = cut_conversation(text)
         yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
@@ -134,17 +134,17 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
         label = find_label(sentence.folded)
         forms = find_forms(sentence.folded, own)
-        names, left = find_names(sentence.text), set[str]()
-        if label:  # what follows it may be an errand
+        names = find_names(sentence.text)
+        if label:  # what follows it may be an errand, or say that something is left
             rest = find_forms(sentence.folded.partition(":")[2], own)
             forms |= {ERRAND: rest[ERRAND]} if ERRAND in rest else {}
-            left = {LEFT} if "task" in rest else left
+            forms |= {LEFT: rest["task"]} if "task" in rest else {}
         seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
         seen |= dict.fromkeys(_shape(sentence, names), "")
         seen |= dict.fromkeys(_position(sentence, number, len(sentences), text), "")
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
-        marks = (_UNWEIGHED & forms.keys()) | left
+        marks = _UNWEIGHED & forms.keys()
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)

@@ -83,11 +83,15 @@ def is_explicit(one: Utterance) -> bool:
 
 def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
-    how = _REASONS | {"we"}
-    is_how = not _NORMS.isdisjoint(one.seen) or ("self" not in one.seen and not how.isdisjoint(one.seen))
-    is_reminded = REMINDER in one.marks and is_how and PASSING not in one.marks
-    is_lasting = (LASTING in one.marks or is_reminded) and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
+    is_lasting = LASTING in one.marks or _is_reminder(one)
+    is_lasting = is_lasting and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
     return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
+
+
+def _is_reminder(one: Utterance) -> bool:
+    """Return whether a person asks to keep in mind how it shall be, or what "we" do, and not what is so for now."""
+    is_ours = "self" not in one.seen and not (_REASONS | {"we"}).isdisjoint(one.seen)
+    return REMINDER in one.marks and PASSING not in one.marks and (is_ours or not _NORMS.isdisjoint(one.seen))
 
 
 def _is_of_here(one: Utterance) -> bool:
@@ -114,9 +118,9 @@ def _is_habit(one: Utterance) -> bool:
 
 def _has_subject(one: Utterance) -> bool:
     """Return whether a sentence names what must be so, and not as in "no, it should support that"."""
-    before = tokenize_folded(one.sentence.folded.partition(one.seen["must"].partition(" ")[0])[0])
     if is_unspaced(one.sentence.folded):
         return "four content words" in one.seen
+    before = tokenize_folded(one.sentence.folded.partition(one.seen["must"].partition(" ")[0])[0])
     return bool(before) and before[-1] not in _POINTING
 
 

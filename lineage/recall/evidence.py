@@ -5,18 +5,14 @@ A word weighs the more, the rarer it is in the index and in everyday talk. Witho
 
 import math
 
+from lineage.core.search.language import UNSPACED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-# Thai and Lao, Burmese, Khmer, kana, Han, half-width kana, Hangul, Tibetan, 々 and 〇, Bopomofo and single letters of
-# Hangul, Han beyond the basic plane.
-_UNSPACED = (
-    ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3040", "\u30ff"), ("\u31f0", "\u31ff"),
-    ("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\uff66", "\uff9f"), ("\uac00", "\ud7af"),
-    ("\u0f00", "\u0fff"), ("\u3005", "\u3007"), ("\u3100", "\u318f"),
-    ("\U00020000", "\U0003ffff"),
-)  # fmt: skip
+# With Tibetan, 々 and 〇, Bopomofo and single letters of Hangul, which the index doesn't cut.
+_UNSPACED = (*UNSPACED, ("\u0f00", "\u0fff"), ("\u3005", "\u3007"), ("\u3100", "\u318f"))
 _IN_NAMES = "/\\_."
 _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and that may differ
 _NEAR = 40  # characters between two words that belong together
@@ -37,23 +33,19 @@ class Word:
     """A word of the prompt: its expression, its weights, its beginning as texts have it, and the rows that hold it.
 
     `everyday` is the weight that it has in any index, `rarity` that in this one, `weight` what both come to, `value`
-    what it says of one row rather than another. Of a common word the rows aren't all known.
+    what it says of one row rather than another. Of a common word the rows aren't all known. One that `is_pair` is of a
+    script without spaces: a pair of its signs, or a run of several words.
     """
 
-    __slots__ = ("everyday", "expression", "is_common", "rarity", "rows", "stem", "text", "value", "weight")
+    __slots__ = ("everyday", "expression", "is_common", "is_pair", "rarity", "rows", "stem", "text", "value", "weight")
 
     def __init__(self, text: str, expression: str, everyday: float) -> None:
         self.text, self.expression, self.everyday = text, expression, everyday
-        self.rows, self.is_common = set[int](), False
+        self.rows, self.is_common, self.is_pair = set[int](), False, has_unspaced(text)
         self.rarity, self.weight, self.value = 1.0, everyday, 1.0
         lowered = normalize(text).strip()
         is_plain = lowered.isalpha() and lowered.isascii()
         self.stem = f" {lowered[: max(_MIN_STEM, len(lowered) - _MAX_ENDING)]}" if is_plain else lowered
-
-    @property
-    def is_pair(self) -> bool:
-        """Whether it is of a script without spaces: a pair of its signs, or a run of several words."""
-        return has_unspaced(self.text)
 
     @property
     def is_name(self) -> bool:

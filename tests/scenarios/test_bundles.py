@@ -72,15 +72,23 @@ def test_a_session_goes_from_one_workspace_into_another(
     assert len(other("sessions", "--json").json["sessions"]) == 2
 
 
-def test_what_is_said_to_be_imported_is_written_where_it_was_wanted(
-    tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Fails where an import passes for a reader, which gets a copy of a workspace that nobody can write."""
+def take_out(
+    lineage: LineageCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[Path, LineageCommand]:
+    """Return a bundle of the sample session, and a workspace that it may come into."""
     lineage.end_sample()
     file = tmp_path / "out.zip"
     lineage("bundle", "export", "5f0c2f7e", "-o", str(file))
     other = LineageCommand(tmp_path / "other", capsys)
     other("init")
+    return file, other
+
+
+def test_what_is_said_to_be_imported_is_written_where_it_was_wanted(
+    tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails where an import passes for a reader, which gets a copy of a workspace that nobody can write."""
+    file, other = take_out(lineage, tmp_path, capsys)
     monkeypatch.setattr(locations, "is_writable", lambda root: False)
     (session,) = other("bundle", "import", str(file), "--json").json["sessions"]
     assert all((other.root / path).exists() for path in session["files"])
@@ -89,11 +97,7 @@ def test_what_is_said_to_be_imported_is_written_where_it_was_wanted(
 def test_what_is_here_already_is_said_and_written_no_second_time(
     tmp_path: Path, lineage: LineageCommand, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lineage.end_sample()
-    file = tmp_path / "out.zip"
-    lineage("bundle", "export", "5f0c2f7e", "-o", str(file))
-    other = LineageCommand(tmp_path / "other", capsys)
-    other("init")
+    file, other = take_out(lineage, tmp_path, capsys)
     would = other("bundle", "import", str(file), "--dry-run", "--json").json
     assert len(other("sessions", "--json").json["sessions"]) == 0
     done = other("bundle", "import", str(file), "--json").json

@@ -51,10 +51,9 @@ def _find_typed(text: str, start: int) -> "Iterator[tuple[int, int]]":
         begin += len(_INPUT)
         if end >= begin - 1:  # what is empty shares a line break with what follows
             yield begin, max(begin, end)
-    first_paragraph = text[head:].partition("\n\n")[0]
     for tag in _STEPS:
         opened, closed = text.find(f'<{tag} CRITICAL="TRUE">', head), text.rfind(f"</{tag}>")
-        if 0 <= opened < closed and any(order in first_paragraph for order in _ORDERS):
+        if 0 <= opened < closed and any(order in text[head:].partition("\n\n")[0] for order in _ORDERS):
             yield closed + len(f"</{tag}>"), len(text)
     if text.startswith(_COMMAND, head):
         line = text.find("\n", head)

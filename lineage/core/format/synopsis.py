@@ -19,6 +19,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
+from lineage.core.base.normalize import tokenize_folded
 from lineage.core.base.templates import strip_template
 from lineage.core.format.prose import is_pasted, split_paragraphs, split_sentences
 from lineage.core.format.sentence import count_words, shorten_urls
@@ -51,8 +52,8 @@ _PRINTED = re.compile(
 )
 _PASTE = re.compile(r"\s*(?:-{3,}|={3,}|~{3,}) *(?=[A-Z])|\n")  # what was printed begins behind it, or on the next line
 _WORD = re.compile(r"[^\W_]+")
-_SIGNS = r"\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af"  # Katakana, Han and Hangul: Hiragana writes endings and particles
-_UNSPACED, _PAIR = re.compile(rf"[\u3040-\u309f{_SIGNS}]+"), re.compile(rf"(?=([{_SIGNS}]{{2}}))")
+# Of Katakana, Han and Hangul: Hiragana writes endings and particles.
+_PAIR = re.compile(r"(?=([\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 _PLAN = re.compile(r"Implement the following plan:\s+")
 _NO_REQUEST = re.compile(
     r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
@@ -369,7 +370,7 @@ def _select_different(sentences: Iterable[Said], max_count: int) -> list[Said]:
 def find_content_words(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, in lower case; of scripts without spaces pairs of signs."""
     lowered = text.lower()
-    words = (word for word in _WORD.findall(_UNSPACED.sub(" ", lowered)) if len(word) > 2 and word not in _CHATTER)
+    words = (word for word in tokenize_folded(lowered) if len(word) > 2 and word not in _CHATTER)
     return frozenset(words).union(_PAIR.findall(lowered))
 
 

@@ -3,6 +3,14 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+UNSPACED = (
+    ("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"),  # Thai and Lao, Burmese, Khmer
+    ("\u3040", "\u30ff"), ("\u31f0", "\u31ff"), ("\uff66", "\uff9f"),  # kana
+    ("\u3400", "\u4dbf"), ("\u4e00", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003ffff"),  # Han
+    ("\uac00", "\ud7af"),  # Hangul
+)  # fmt: skip
+"""The first and the last characters of scripts that are written without spaces, or cut like such."""
+
 ENGLISH, GERMAN, FRENCH, PORTUGUESE, SPANISH = "en", "de", "fr", "pt", "es"
 
 _STOP_WORDS = {

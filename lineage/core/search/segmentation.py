@@ -2,14 +2,12 @@
 
 import re
 
+from lineage.core.search.language import UNSPACED
+
 SEPARATOR = "\u200b"
 """The separator of characters: tokenizers drop it, and nobody sees it."""
 
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"  # kana and Han
-    "\uac00-\ud7af\U00020000-\U0003ffff"  # Hangul, Han beyond the basic plane
-)
+_UNSPACED = "".join(f"{first}-{last}" for first, last in UNSPACED)
 _MAYBE_UNSPACED = re.compile("[^\x00-\u0dff\u2000-\u2fff]")  # one range, so a quick search clears most texts
 _CHARACTER = re.compile(f"([{_UNSPACED}])")
 _RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")

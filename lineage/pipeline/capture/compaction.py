@@ -43,8 +43,7 @@ def capture_compaction(ws: Workspace, request: Request) -> sessions.CaptureResul
     source = read_source(ws, request)  # sanitized: there is no raw text below this line
     if sessions.is_parent_removed(ws, request, source):
         return sessions.refuse_removed(request.token)
-    source = sessions.follow_parent(ws, source)
-    request = sessions.inherit_privacy(ws, request, source)
+    request, source = sessions.follow_origin(ws, request, source)
     # The turns before the transcript's own record of the compaction; without a record, all turns so far.
     before = (turns for summary, turns in reversed(source.compactions) if summary == source.summary)
     count = next(before, len(source.turns))

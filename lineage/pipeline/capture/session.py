@@ -192,7 +192,7 @@ def is_parent_removed(ws: Workspace, request: Request, source: SessionSource) ->
             reason="its parent was removed",
             removed_paths=[],
             removed_turns=[],
-            was_private=is_private(ws, source.parent_token),
+            was_private=_was_private(ws, source.parent_token),
         )
     )
     ws.documents.spool.discard(token)
@@ -214,25 +214,38 @@ def hide_checkpoint(ws: Workspace, artifact: Artifact) -> None:
         ws.documents.context_cache.clear()
 
 
-def inherit_privacy(ws: Workspace, request: Request, source: SessionSource) -> Request:
-    """Return the request of a private session's fork as one of a private session: it goes on from what that said."""
-    if not goes_on_from_private(ws, request.identity.agent_id, source.forked_from):
-        return request
-    return replace(request, private=True)
+def follow_origin(ws: Workspace, request: Request, source: SessionSource) -> tuple[Request, SessionSource]:
+    """Return request and source of a session with what it has of another: a fork is as private as what it goes on from.
+
+    A sub-agent has its parent's project, see `follow_parent`.
+    """
+    if goes_on_from_private(ws, request.identity.agent_id, source.forked_from):
+        request = replace(request, private=True)
+    return request, follow_parent(ws, source)
 
 
 def goes_on_from_private(ws: Workspace, agent_id: str, forked_from: str | None) -> bool:
     """Return whether a session is the fork of a private one, which may be removed by now."""
-    return bool(forked_from) and is_private(ws, naming.derive_session_token(agent_id, forked_from or ""))
+    if not forked_from:
+        return False
+    return _was_private(ws, naming.derive_session_token(agent_id, forked_from))
 
 
 def is_private(ws: Workspace, token: str) -> bool:
-    """Return whether nothing of a session may leave it, or might before it was removed. In doubt it may not."""
+    """Return whether nothing of a session may leave it. In doubt it may not."""
     try:
-        tombstone = ws.documents.tombstones.get(token)
-        return (tombstone is not None and tombstone.was_private) or load_session(ws, token).is_private()
+        return load_session(ws, token).is_private()
     except FormatError:
         return True
+
+
+def _was_private(ws: Workspace, token: str) -> bool:
+    """Return whether a session is private, or was before it was removed. In doubt it is."""
+    try:
+        tombstone = ws.documents.tombstones.get(token)
+    except FormatError:
+        return True
+    return (tombstone is not None and tombstone.was_private) or is_private(ws, token)
 
 
 def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:

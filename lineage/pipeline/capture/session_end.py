@@ -43,8 +43,7 @@ def capture_session(ws: Workspace, request: Request, capture: Capture | None = N
     source = read_source(ws, request, capture)  # sanitized; below, only the request holds raw text, for its job
     if sessions.is_parent_removed(ws, request, source):
         return sessions.refuse_removed(request.token)
-    source = sessions.follow_parent(ws, source)
-    request = sessions.inherit_privacy(ws, request, source)
+    request, source = sessions.follow_origin(ws, request, source)
     narration = _narrate(ws, request, source)  # before the lock: a model may take a minute
     with sessions.locked_session(ws, request.token, source, is_end=True) as (session, finished):
         turns = select_new_turns(ws, session, request, source)

@@ -10,7 +10,7 @@ from lineage.core.base.hook_protocol import session_block_name
 from lineage.core.base.naming import is_test_session
 from lineage.core.capture.request import Request
 from lineage.extraction.admission_policy import CandidateContext
-from lineage.pipeline.capture.session import follow_parent, inherit_privacy, load_session, session_lock
+from lineage.pipeline.capture.session import follow_origin, load_session, session_lock
 from lineage.pipeline.capture.session_end import select_new_turns
 from lineage.pipeline.capture.source import read_source
 from lineage.pipeline.memory.context import ContextRequest, build_context
@@ -23,8 +23,7 @@ def prepare_compaction(ws: Workspace, request: Request) -> None:
 
     `request` is that of the session's end. A private, temporary or removed session leaves neither.
     """
-    source = follow_parent(ws, read_source(ws, request))
-    request = inherit_privacy(ws, request, source)
+    request, source = follow_origin(ws, request, read_source(ws, request))
     with session_lock(ws, request.token):
         session = load_session(ws, request.token, source.parent_token)
         is_hidden = session.is_private(request) or is_test_session(request.identity, source.project)
