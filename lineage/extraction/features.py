@@ -45,6 +45,11 @@ _LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 
 
 # Of a Japanese question without a mark: "明らか" and "確か" end like one.
 _ASKING_ENDS = ("ますか", "ですか", "せんか", "のか", "ないか", "るか", "たか", "うか", "かな")
+# Of a Chinese one, anywhere; neither "提交前检查是否通过" nor what rules asks anything.
+_ASKING_WITHIN = re.compile(
+    r"(?<!检查)(?<!确认)(?<!判断)(?<!验证)是否|能不能|可不可以|需不需要|要不要|是不是|什么时候|怎么样|吗[，,；;]"
+)
+_RULING = re.compile("必须|不要|不得|禁止|都要|每次|以后|今后|一律|始终|总是|永远|请先|先问")
 _CODE = re.compile(r"`([^`]+)`")
 # "`rows.py` — added a test": an entry of a list of changes.
 _ENTRY = re.compile(
@@ -199,7 +204,7 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
     yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
     yield from ("code",) if codes else ()
     checks = (
-        ("a question", text.rstrip(" *_)\"'").endswith(("?", "？", "吗", "吗。", "か。", "呢", *_ASKING_ENDS))),
+        ("a question", _is_question(text)),
         ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
         ("a name before a dash", _ENTRY.match(text) is not None),
@@ -216,6 +221,13 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
         ("an item", sentence.is_item),
     )
     yield from (name for name, holds in checks if holds)
+
+
+def _is_question(text: str) -> bool:
+    ends = ("?", "？", "吗", "吗。", "か。", "呢", *_ASKING_ENDS)
+    if text.rstrip(" *_)\"'").endswith(ends):
+        return True
+    return not text.isascii() and _ASKING_WITHIN.search(text) is not None and not _RULING.search(text)
 
 
 def _position(sentence: Sentence, number: int, count: int, text: str) -> Iterator[str]:

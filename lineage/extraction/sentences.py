@@ -38,7 +38,8 @@ _STOP = re.compile(  # begins with a set of characters, for the same reason
     r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
+    r"\betc\.[^\W\d_A-Z]$|"
+    r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.\S?$"
 )
 _EMPHASIS = re.compile(r"\*+|__+|~~")
 _MASK = "\ue000"
@@ -105,7 +106,7 @@ def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each sentence of a line. An abbreviation ends none."""
     for stop in _STOP.finditer(line, start):
         tail = line[max(start, stop.start() - 8) : stop.start() + 1].lower()
-        if stop[0][0] == "." and _ABBREVIATION.search(tail) and stop.end() < len(line):
+        if stop[0][0] == "." and stop.end() < len(line) and _ABBREVIATION.search(tail + line[stop.end()]):
             continue
         yield start, stop.start() + len(stop[0].rstrip())
         start = stop.end()

@@ -249,6 +249,10 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
         "パーサーをクラウド上に配備したいのですが、やり方を教えてください。",
         "中立な立場でパーサーをどうするべきかを考えて",
         "たくさん言われても一気にできないので、最も必要なものだけを日本語で教えてください。",
+        "我们之前的所有对话是否已经更新在解析器的文档里",
+        "我想问一下解析器的逻辑是否会忘记规则，边界大概是什么时候",
+        "帮我寻找当前最好用的解析器，也可以补充细节",
+        "解析器需要接入缓存吗，还是应该直接读取文件",
         "There was only fifteen in the pot of the parser, and it took twenty.",
         "we should run the importer",
     ],
@@ -281,6 +285,8 @@ def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None
         "うちではPRは必ず二人が見てマージする",
         "このリポジトリでは、変更の前に既存の設計書を必ず読んでください",
         "方針です: 常に後方互換を考えて",
+        "每次提交前必须检查解析器的测试是否通过",
+        "以后合并之前先问我是否可以发布解析器",
         "keep in mind that we deploy on Fridays",
         "Bear in mind that our customers are on IE11.",
     ],
@@ -438,8 +444,11 @@ def test_sentences_after_blocks_are_found() -> None:
 
 
 def test_an_abbreviation_ends_no_sentence() -> None:
-    text = "We decided to use it, e.g. for the reader, z. B. at the end."
+    text = "We decided to use it, e.g. for the reader, z. B. at the end, tabs, pages etc. in all of it."
     assert texts(Turn(USER, text)) == [text]
+    assert texts(Turn(USER, "We decided to use tabs, pages, etc. Then we left.")) == [
+        "We decided to use tabs, pages, etc."
+    ]
 
 
 def test_a_candidate_says_where_it_comes_from() -> None:
