@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced
@@ -29,12 +30,19 @@ _COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a he
     r"\bgit (?:-\S+ \S+ )*commit\b[^\n]*?\s(?:-\w*m|--message)[ =]?"
     r"(?:[\"']\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*(?P<document>[^\n]+)|\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
 )
-_COMMIT_ID = re.compile(r" \(`[0-9a-f]+`\)$")
-_COMMIT_TYPE = re.compile(r"^\w+(?:\([^()]*\))?!?: ")  # "fix(api): "
+_ID = re.compile(r" \((?:`[0-9a-f]+`|#\d+)\)$")  # of a commit or a pull request
+_COMMIT_TYPE = re.compile(  # "fix(api): ", or a picture of it
+    r"[^\w\s]*\s*(?:(build|chore|ci|docs|style|tests?)|\w+)(?:\([^()]*\))?!?: |[^\w\s]+\s+", re.IGNORECASE
+)
 _MERGE = re.compile(r"Merge (?:branch|commit|pull request|remote-tracking|tag|(?:\w+/)?(?:main|master))\b")
 _COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
+_PULL_REQUEST = re.compile(
+    r"\b(?:gh pr|glab mr) create\b(?:[^\\\n]|\\\n?)*?\s(?:-t|--title)[ =]"
+    r"(?:\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
+)
+_OPENED = re.compile(r"^https?://\S+/(?:pull|merge_requests)/(\d+)\s*$", re.MULTILINE)
 
-_SURE_ODDS = 0.15  # of the sentence that says what came of a session: a commit's subject isn't needed
+_PRODUCT_WORTH = 3  # of a subject, in halves of a word that it shares
 _MAX_PER_KIND = 8
 _MAX_COMMITS = 50
 _MAX_CHECK_LENGTH = 200
@@ -61,15 +69,16 @@ def build_digest_and_candidates(
     counter = _TurnCounter()
     for position, turn in enumerate(turns):
         counter.add(position, turn)
-    commits = counter.commits[:_MAX_COMMITS]
+    commits, pulls = counter.commits[:_MAX_COMMITS], counter.pull_requests[:_MAX_COMMITS]
     checks = [command for command, is_passed in counter.checks.items() if is_passed]
     paths = chain(counter.inputs[EDITS], counter.inputs[READS])
     wordy = {path: words for path in paths if (words := _find_words(path))}
-    wordy |= {text: text for text in (*commits, *checks) if text in commits or len(text) > _MAX_PLAIN_NAME}
+    subjects = {*commits, *pulls}
+    wordy |= {text: text for text in (*commits, *pulls, *checks) if text in subjects or len(text) > _MAX_PLAIN_NAME}
     statements = [Statement(len(turns), words) for words in wordy.values()]
     candidates, tools = extract_with_tool_overlap(turns, statements, evidence)
     hidden = {name for name, tool in zip(wordy, tools, strict=True) if tool}
-    shown_commits = tuple(text for text in commits if text not in hidden)
+    commits, pulls = ([text for text in part if text not in hidden] for part in (commits, pulls))
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
     clean = [candidate for candidate in candidates if not (candidate.tool or candidate.waits)]
     synopsis = build_synopsis(iter_texts(turns), lambda found: _find_faults(evidence, found))
@@ -79,8 +88,10 @@ def build_digest_and_candidates(
         replies=counter.replies,
         **synopsis._asdict(),
         last_reply=evidence.clean(*counter.last_reply).strip("\n"),
-        commits=shown_commits,
-        committed=_choose_commit(shown_commits, synopsis, evidence, len(turns)),
+        commits=tuple(commits),
+        pull_requests=tuple(pulls),
+        committed=_choose_subject(commits, synopsis, evidence, len(turns)),
+        opened=_choose_subject(pulls, synopsis, evidence, len(turns)),
         checks=tuple(command for command in checks if command not in hidden),
         edited_files=tuple(name for name in counter.inputs[EDITS] if name not in hidden),
         read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),
@@ -125,20 +136,31 @@ def _find_faults(evidence: ToolEvidence, found: Sequence[Statement]) -> list[boo
     return [bool(tool) or waits for tool, waits in judged]
 
 
-def _choose_commit(commits: Sequence[str], synopsis: Synopsis, evidence: ToolEvidence, end: int) -> str:
-    """Return the subject that shares most words with what was asked and achieved, "" if a message says it surely.
+def _choose_subject(done: Sequence[str], synopsis: Synopsis, evidence: ToolEvidence, end: int) -> str:
+    """Return the subject of the commits or pull requests that tells most of what was asked and achieved.
 
-    The last one of those that share as many; none that shares nothing, or that a person has to confirm.
+    What changes a product tells more than its documents and chores, the first one more than others that share as many
+    words. None that a person has to confirm, "" if there is no other.
     """
-    if max(synopsis.outcome_odds, default=0.0) >= _SURE_ODDS:
-        return ""
     told = find_content_words(" ".join((*synopsis.asks, *synopsis.outcomes)))
-    subjects = [_COMMIT_TYPE.sub("", _COMMIT_ID.sub("", one)) for one in commits if not _MERGE.match(one)]
-    shared = [(len(told & find_content_words(one)), at) for at, one in enumerate(subjects)]
-    most, at = max(shared, default=(0, 0))
-    if not most or any(evidence.find_waiting([Statement(end, subjects[at])])):
-        return ""
-    return subjects[at]
+    subjects = dict[str, int]()
+    for one in done:
+        kind = _COMMIT_TYPE.match(one)
+        subject = _ID.sub("", one[kind.end() :] if kind else one)
+        if not _MERGE.match(subject):
+            worth = 2 * len(told & find_content_words(subject)) + (0 if kind and kind[1] else _PRODUCT_WORTH)
+            subjects.setdefault(subject, worth)
+    best = sorted(subjects, key=lambda one: -subjects[one])
+    waiting = evidence.find_waiting([Statement(end, one) for one in best])
+    return next((one for one, waits in zip(best, waiting, strict=True) if not waits), "")
+
+
+class _Running(NamedTuple):
+    """A call whose result is awaited: subjects of what it commits and opens, or the command that it checks with."""
+
+    subject: str
+    title: str
+    check: str
 
 
 class _TurnCounter:
@@ -150,8 +172,9 @@ class _TurnCounter:
         self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (EDITS, READS, RUNS)}
         self.tool_counts: Counter[str] = Counter()
         self.commits: list[str] = []
+        self.pull_requests: list[str] = []
         self.checks: dict[str, bool] = {}
-        self.running: dict[int, tuple[str, str]] = {}
+        self.running: dict[int, _Running] = {}
         self.names: dict[str, None] = {}
 
     def add(self, position: int, turn: Turn) -> None:
@@ -162,7 +185,7 @@ class _TurnCounter:
         if turn.name and turn.role in (ASSISTANT, TOOL) and turn.input:
             self._add_call(turn)
         if turn.role == TOOL and turn.call in self.running:
-            self._add_result(turn, *self.running.pop(turn.call))
+            self._add_result(turn, self.running.pop(turn.call))
         if turn.role in (USER, ASSISTANT) and not turn.thinking:
             self._add_message(position, turn)
 
@@ -173,18 +196,21 @@ class _TurnCounter:
                 inputs.update(dict.fromkeys(list_call_files(turn)))
         if name in RUNS and turn.role == ASSISTANT:
             whole = "\n".join((*(part.text for part in turn.parts), turn.input))
-            message = _COMMIT.search(whole)
-            subject = to_one_line(next(filter(None, message.groups()), "")) if message else ""
-            if subject or CHECK.search(turn.input[:_MAX_CHECK_LENGTH]):
-                self.running[turn.number] = subject, "" if subject else to_one_line(turn.input)[:_MAX_CHECK_LENGTH]
+            subject, title = _find_quoted(_COMMIT, whole), _find_quoted(_PULL_REQUEST, whole)
+            is_check = not (subject or title) and CHECK.search(turn.input[:_MAX_CHECK_LENGTH])
+            check = to_one_line(turn.input)[:_MAX_CHECK_LENGTH] if is_check else ""
+            if subject or title or check:
+                self.running[turn.number] = _Running(subject, title, check)
 
-    def _add_result(self, turn: Turn, subject: str, command: str) -> None:
-        """Note the result of a call that commits or checks: words of the agent, of the tool the id alone."""
-        committed = _COMMITTED.search(turn.text)
-        if subject and committed and not turn.error:
-            self.commits.append(f"{subject} (`{committed[1]}`)")
-        elif command:
-            self.checks[command] = not turn.error
+    def _add_result(self, turn: Turn, running: _Running) -> None:
+        """Note the result of a call that commits, opens or checks: words of the agent, of the tool the id alone."""
+        if running.check:
+            self.checks[running.check] = not turn.error
+        committed, opened = _COMMITTED.search(turn.text), _OPENED.search(turn.text)
+        if running.subject and committed and not turn.error:
+            self.commits.append(f"{running.subject} (`{committed[1]}`)")
+        if running.title and opened and not turn.error:
+            self.pull_requests.append(f"{running.title} (#{opened[1]})")
 
     def _add_message(self, position: int, turn: Turn) -> None:
         if turn.role == ASSISTANT and turn.text:
@@ -194,6 +220,12 @@ class _TurnCounter:
         said = turn.said
         if len(self.names) < _MAX_NAMES and _HINT.search(said):
             self.names |= dict.fromkeys(_NAME.findall(said[:20_000]))  # a paste may be huge
+
+
+def _find_quoted(pattern: re.Pattern[str], command: str) -> str:
+    r"""Return the first line of what a pattern finds in a command, "" for nothing; `\n` may be written out."""
+    found = pattern.search(command)
+    return to_one_line(next(filter(None, found.groups()), "").partition("\\n")[0]) if found else ""
 
 
 def _select_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:

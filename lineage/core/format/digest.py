@@ -9,8 +9,8 @@ class Digest:
     """The facts of a run of sanitized turns, in order of appearance.
 
     All texts are lines or paragraphs, but `last_reply` is the agent's last message. `asks` and `outcomes` are the
-    synopsis with its odds, `commits` subjects with ids, `checks` the commands that passed when they ran last.
-    `committed` is the subject that tells most of what was asked, where no message surely says what came of it.
+    synopsis with its odds, `commits` and `pull_requests` subjects with ids, `checks` the commands that passed when they
+    ran last. `committed` and `opened` are the subjects among them that tell most of what was asked.
     `requests` may be read anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a
     tool call without an answer) or `result`.
     """
@@ -24,7 +24,9 @@ class Digest:
     outcome_odds: tuple[float, ...] = ()
     last_reply: str = ""
     commits: tuple[str, ...] = ()
+    pull_requests: tuple[str, ...] = ()
     committed: str = ""
+    opened: str = ""
     checks: tuple[str, ...] = ()
     edited_files: tuple[str, ...] = ()
     read_files: tuple[str, ...] = ()

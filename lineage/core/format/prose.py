@@ -11,6 +11,7 @@ _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)|!?\[\[(?:[^\[\]\n|]*\|)?([^\
 _LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+", re.MULTILINE)
 _OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]")  # an image
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*\|.*\|[ \t]*\n[ \t]*\|[ \t:|-]+\|[ \t]*\n((?:[ \t]*\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _STOP = re.compile(
@@ -25,9 +26,15 @@ def split_paragraphs(text: str) -> list[str]:
     >>> split_paragraphs("## Task\n\nPlease **rename** `parse`.")
     ['\x0bTask', 'Please rename parse.']
     """
-    plain = _TAGGED.sub("", _RULE.sub("", _FENCE.sub("\n", _OMITTED.sub("", text))))
+    plain = _TAGGED.sub("", _RULE.sub("", _TABLE.sub(_list_rows, _FENCE.sub("\n", _OMITTED.sub("", text)))))
     plain = _EMPHASIS.sub(r"\2", _LINE_START.sub(_ITEM, _LINK.sub(r"\1\2", plain.replace("`", ""))))
     return [part for part in _PARAGRAPH.split(plain) if part.strip()]
+
+
+def _list_rows(table: re.Match[str]) -> str:
+    """Return the rows of a table without its head as items of a list: the first cell, and the others behind it."""
+    rows = ([cell.strip() for cell in row.strip().strip("|").split("|")] for row in table[1].splitlines())
+    return "\n" + "".join(f"- {': '.join(filter(None, (row[0], ', '.join(filter(None, row[1:])))))}\n" for row in rows)
 
 
 def is_pasted(paragraph: str) -> bool:

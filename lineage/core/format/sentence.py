@@ -67,6 +67,10 @@ _LEAD_IN = re.compile(  # what a quotation can do without
     r"successfully\s+)+",
     re.IGNORECASE,
 )
+_COMMITTED = re.compile(  # says that something was committed, not what
+    r"\W*(?:(?:and )?(?:committed|pushed|rebased|merged)\b|(?:\w+ ){0,2}(?:commits?|branch|pr|pull request)\b)",
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(r"(?<=\w) \([^()]+\)(?= )")
 _CLAUSE_SIGN = re.compile(r"[，、；：]")  # in scripts without spaces
 _MIN_CUT_WORDS, _MIN_CLAUSE_WORDS, _MAX_QUOTED_WORDS = 5, 3, 30
@@ -164,10 +168,11 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     place = f"In {name}" if name else f"In session {_shorten_id(context.session_id)}"
     tail = f", and the {context.harness} session {ending} after {pluralize(digest.turns, 'turn')}"
     asks = [_to_quotable(one) for one in digest.asks or [find_first_request(digest.requests)[:1000]]]
-    outcomes = [_to_quotable(one) for one in digest.outcomes]
+    # A pull request has the commits of the session behind it.
+    committed = _quote_subject("opened", digest.opened) or _quote_subject("committed", digest.committed)
+    outcomes = ["" if committed and _COMMITTED.match(one) else _to_quotable(one) for one in digest.outcomes]
     whole = ["" if _is_open(told, said) else said for told, said in zip(digest.outcomes, outcomes, strict=True)]
     outcomes = whole if any(whole) else outcomes
-    committed = _quote_commit(digest.committed)
     actions = "" if committed or any(outcomes) else _format_actions(digest)
     # A shortened name or a single letter is no anchor, and few words fill much space where words aren't set apart.
     needs_tail = (
@@ -243,12 +248,12 @@ def _is_open(told: str, quotable: str) -> bool:
     return told.rstrip(" *_`").endswith(":") and _OPEN_END.search(quotable) is not None
 
 
-def _quote_commit(subject: str) -> str:
-    """Return that something was committed, by the beginning of its subject; "" for no subject."""
+def _quote_subject(verb: str, subject: str) -> str:
+    """Return what was done by the beginning of its subject; "" for no subject."""
     plain = _to_quotable(subject)
     cuts = _list_cuts(plain, _MAX_TORN_WORDS) if plain else ()
     quoted, _ = max(cuts, key=lambda cut: cut[1], default=("", 0.0))
-    return f"committed “{quoted}”" if quoted else ""
+    return f"{verb} “{quoted}”" if quoted else ""
 
 
 def _choose_quotes(

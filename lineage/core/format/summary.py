@@ -52,6 +52,7 @@ def render_summary(siblings: str, title: str, digest: Digest, narrative: str | N
         _render_section("Asked", digest.requests, quote=True),
         "\n\n".join(("## Outcome", *outcome)),
         _render_section("Commits", digest.commits),
+        _render_section("Pull requests", digest.pull_requests),
         _render_section(_CHECKS_HEADING, digest.checks, code=True),
         "" if narrative else _render_section("Work", _describe_work(digest)),
         _render_section(_FILES_HEADING, digest.edited_files, code=True),

@@ -23,6 +23,22 @@ from lineage.core.base.normalize import tokenize_folded
 from lineage.core.base.templates import strip_template
 from lineage.core.format.prose import is_pasted, split_paragraphs, split_sentences
 from lineage.core.format.sentence import count_words, shorten_urls
+from lineage.core.format.synopsis_forms import (
+    BACKWARD,
+    BEGINS_WITH_RESULT,
+    CAUSE,
+    CHATTER,
+    CHECKED,
+    FUTURE,
+    IMPERATIVE,
+    NO_OUTCOME,
+    NO_REQUEST,
+    PASSIVE,
+    PATH_ALONE,
+    PROBLEM,
+    REQUEST,
+    RESULT,
+)
 from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, USER, TurnText
 
@@ -55,98 +71,6 @@ _WORD = re.compile(r"[^\W_]+")
 # Of Katakana, Han and Hangul: Hiragana writes endings and particles.
 _PAIR = re.compile(r"(?=([\u30a0-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 _PLAN = re.compile(r"Implement the following plan:\s+")
-_NO_REQUEST = re.compile(
-    r"Caveat: The messages below|This session is being continued|\[Request interrupted|Operation stopped by|"
-    # a command alone, and what sets up a harness, whatever it is given
-    r"[/!][\w-]+$|/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
-    r"rename|resume|statusline|theme|vim)\b[^\n]*$"
-)
-_PATH_ALONE = re.compile(r"(?=\S*(?:/\S*/|/\S*\.\w))[`@]?[\w.~:@/-]+`?")
-_CHATTER = frozenset((
-    "a", "about", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",
-    "danke", "day", "do", "done", "exactly", "exit", "fine", "for", "gemini", "go", "good", "got", "great", "hello",
-    "help", "hey", "hi", "how", "i", "it", "ja", "just", "k", "keep", "know", "let", "lgtm", "look", "me", "merci",
-    "morning", "nein", "next", "nice", "no", "nope", "now", "of", "oh", "ok", "okay", "on", "oui", "perfect",
-    "ping", "please", "proceed", "quit", "ready", "resume", "retry", "right", "s", "see", "si", "so", "sounds",
-    "start", "stop", "sure", "take", "talk", "thank", "thanks", "that", "the", "then", "there", "this", "to", "try",
-    "wait", "weiter", "well", "what", "whoami", "who", "with", "work", "would", "y", "yeah", "yep", "yes", "you",
-))  # fmt: skip
-_REQUEST = re.compile(
-    r"\b(?:can|could|would|will) (?:you|we)\b|\b(?:i|we)(?:'d| would)? (?:want|need|like|should|think|expect\w*)\b|"
-    r"\b(?:i'm|i am|we're|we are) (?:trying|looking|going|replacing)\b|\blet'?s\b|\b(?:please|should|must)\b|"
-    r"\b(?:kannst|könntest|bitte|wir sollten|ich (?:will|möchte|brauche)|peux-tu|pouvez-vous|il faut|je (?:veux|"
-    r"voudrais)|puedes|podrías|quiero|necesito|por favor|pode|quero|preciso|puoi|vorrei|voglio|нужно|надо|пожалуйста)"
-    r"\b|请|帮我|我想|需要|してください|したい",
-    re.IGNORECASE,
-)
-_IMPERATIVE = re.compile(
-    r"(?:please |now |ok(?:ay)?,? |so,? |also,? |and |then )*(?:add|address|adjust|allow|analy[sz]e|apply|audit|"
-    r"brainstorm|build|bump|change|check|clean|compare|configure|consider|consolidate|convert|create|debug|delete|"
-    r"deploy|describe|design|disable|do(?! (?:i|they|we|you)\b)|document|draft|drop|enable|ensure|explain|export|"
-    r"extend|extract|figure|find|fix|generate|give|handle|help|hide|implement|improve|include|install|integrate|"
-    r"investigate|keep|list|look|make|merge|migrate|mock|modify|move|optimi[sz]e|plan|port|prepare|print|propose|put|"
-    r"read|rebase|redesign|refactor|release|remove|rename|reorgani[sz]e|replace|research|resolve|restructure|review|"
-    r"rework|rewrite|run|separate|set|show|simplify|split|suggest|summari[sz]e|switch|test|track|translate|try|turn|"
-    r"tweak|unify|update|upgrade|use|validate|verify|wire|work|write)\b",
-    re.IGNORECASE,
-)
-_PROBLEM = re.compile(
-    r"\b(?:bug|error|fail\w*|broken|crash\w*|issue|problem\w*|wrong|missing|(?:is|does|do)n'?t|not|can'?t|cannot|"
-    r"no longer|never|instead|fehler\w*|erreur|falla|erro|errore|ошибк\w*)\b|错误|问题|エラー",
-    re.IGNORECASE,
-)
-_RESULT_WORD = (
-    r"(?:fixed|done|added|changed|replaced|removed|updated|created|implemented|renamed|moved|consolidated|merged|resolved|"
-    r"committed|pushed|refactored|extracted|addressed|made|set|completed?|configured|wrote|converted|unified|dropped|"
-    r"verif\w+|found|built|simplified|improved|split|switched|works?|working|deployed|installed|enabled|disabled|reverted|"
-    r"kept|linked|cleaned|integrated|migrated|supports?|handles?|returns?|uses?|fixes|adds|passe[ds]|behoben|erledigt|"
-    r"hinzugefügt|geändert|umgesetzt|corrigé|ajouté|modifié|terminé|implementado|implementada|corregido|agregado|añadido|"
-    r"corrigido|adicionado|concluído|risolto|aggiunto|corretto|исправлен\w*|добавил\w*|готово)\b|"
-    r"已|完成|修复|修正|追加|実装"
-)
-_RESULT = re.compile(rf"\b(?:{_RESULT_WORD})", re.IGNORECASE)
-_BEGINS_WITH_RESULT = re.compile(
-    rf"\W*(?:(?:i|we)(?:['’]ve| have)?(?: now| also| just| successfully)* )?\b(?:{_RESULT_WORD}|"
-    r"(?!need|indeed|based|used|supposed)[a-z]{3,}ed\b|he \w+[aei]do\b|ho \w+to\b|j['’]ai \w+(?:é|i|it|is)\b|"
-    r"(?:ich )?habe\b|fatto|hecho|feito|fait\b|rimoss[oa]|reescrit[oa]|"
-    r"(?:aggiorna|atualiza|actualiza|crea|cria|elimina)[dt][oa]\b)",
-    re.IGNORECASE,
-)
-_FUTURE = re.compile(
-    r"\b(?:can you|could|going to|if you|let me|let['’]s|i['’]ll|need to|once|shall|should|tell me|to be|want|will|"
-    r"would|you can)\b|[?:]$|\b(?:not|isn't|wasn't|never) (?:yet )?(?:done|fixed|finished|ready|work)",
-    re.IGNORECASE,
-)
-_NO_OUTCOME = re.compile(
-    r"\W*(?:(?:alright|excellent|good|great|ok|okay|perfect|right)\b[,.!]* )?(?:i will|i think|fetch|for an?|now to|"
-    r"now (?:i|add|check|open|run|test|try|update|visit|(?:create|tell|write) (?:the|an?))|next|first|glad|"
-    r"got it|good progress|i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
-    r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
-    r"recommend(?:ed|ation)|suggested|given (?:that|the|your)|there(?:['’]s| is| are) (?:still )?no(?! longer| more)|"
-    r"still waiting|i(?:['’]ve| have)? read|j['’]ai (?:lu|trouvé une? (?:document|fichier))|read (?:the|this|all)|"
-    r"(?:clarification )?question \d|delegating|dispatching|launching|spawning|starting|waiting|"
-    r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
-    r"i(?:['’]m| am) (?:\w+ing|in (?:read|plan))|i (?:now )?have (?:an?|the|all|enough|what|everything)|i understand|"
-    r"you(?:['’]re| are) right|here(?:['’]s| is| are)|login expired|(?:api )?error\W)\b|"
-    r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
-    r"möchtest|puoi|puedes|хотите)\b|"
-    r"\W*(?:exporter|générer|créer|afficher|ajouter|associer|modifier|passer) (?:cet?|cette|chaque|l[ae]s?|une?)\b|"
-    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$|を読みました。?$)",
-    re.IGNORECASE,
-)
-_CHECKED = re.compile(  # what ran well, and not what was done
-    r"\W*(?:(?:all|both|the|unit|integration|e2e|existing|new|full|frontend|backend|[\d,]+) )*(?:tests?|checks?|"
-    r"hooks?|suites?|lint\w*|type ?-?checks?|builds?|compil\w+|ci)\b.{0,80}\b(?:pass(?:es|ed|ing)?|clean(?:ly)?|green|"
-    r"succe\w+|no (?:\w+ )?errors)\b.{0,40}$",
-    re.IGNORECASE,
-)
-_CAUSE = re.compile(
-    r"\b(?:root cause|because|caused by|the (?:issue|problem|bug|fix) (?:is|was)|instead of|so that|previously|"
-    r"no longer|now)\b",
-    re.IGNORECASE,
-)
-_BACKWARD = re.compile(r"\b(?:it|its|that|them|there|these|this|those|why)\b", re.IGNORECASE)  # what stands before
-_PASSIVE = re.compile(r"\b(?:is|are|was|were|been) (?:now )?\w+(?:ed|en|nt|lt|ut)\b", re.IGNORECASE)
 
 
 class Synopsis(NamedTuple):
@@ -269,14 +193,14 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
                     "late request": place > 3,
                     "depth": min(depth, 10) / 10,
                     "words": min(len(words), 14) / 14,
-                    "request": _REQUEST.search(line),
-                    "imperative": _IMPERATIVE.match(line),
+                    "request": REQUEST.search(line),
+                    "imperative": IMPERATIVE.match(line),
                     "first sentence": depth == 0,
-                    "problem": _PROBLEM.search(line),
+                    "problem": PROBLEM.search(line),
                     "printed": _PRINTED.match(line),
                 }
                 depth += 1
-                needs_more = len(words) <= _BACKWARD_WORDS and _BACKWARD.search(line)
+                needs_more = len(words) <= _BACKWARD_WORDS and BACKWARD.search(line)
                 told = f"{before} {line}" if needs_more and before.endswith((".", "!", "?")) else line
                 one = _weigh(number, line, words, features, weights)
                 is_more = told != line and len(told) <= MAX_CHARS
@@ -300,26 +224,26 @@ def _iter_outcomes(
         depth, stated = 0, list[Said]()
         for paragraph in split_paragraphs(text[: 2 * _READ_CHARS]):
             for line in split_sentences(paragraph):
-                if _NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
+                if NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
                     continue
                 words, length = find_content_words(line), count_words(line)
                 common = sum(math.log1p(frequency[word]) for word in words) / math.log1p(len(replies))
                 features = {
-                    "begins with a result": _BEGINS_WITH_RESULT.match(line),
-                    "result": _RESULT.search(line),
+                    "begins with a result": BEGINS_WITH_RESULT.match(line),
+                    "result": RESULT.search(line),
                     "common": common / max(4, len(words)),
                     "depth": min(depth, 12) / 12,
                     "early reply": place < len(replies) - 6,
-                    "cause": _CAUSE.search(line),
+                    "cause": CAUSE.search(line),
                     "first sentence": depth == 0,
                     "longest reply": len(text) == longest,
                     "about the ask": len(words & asked_words) / max(4, len(words)),
-                    "future": _FUTURE.search(line),
+                    "future": FUTURE.search(line),
                     "short": length < _SHORT_WORDS,
-                    "a check": _CHECKED.match(line),
+                    "a check": CHECKED.match(line),
                     "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
                     "last reply": place == len(replies) - 1,
-                    "passive": _PASSIVE.search(line),
+                    "passive": PASSIVE.search(line),
                     "long": length > _LONG_WORDS,
                     "few words": len(words) < _FEW_WORDS,
                 }
@@ -333,7 +257,7 @@ def _put_leads_first(stated: Sequence[Said]) -> Iterator[Said]:
     for place, one in enumerate(stated):
         items = takewhile(lambda item: not item.text.endswith(":"), stated[place + 1 : place + 1 + _MAX_ITEMS])
         best = max((item.odds for item in items), default=0.0)
-        is_lead = one.text.endswith(":") and _BEGINS_WITH_RESULT.match(one.text) and not _FUTURE.search(one.text[:-1])
+        is_lead = one.text.endswith(":") and BEGINS_WITH_RESULT.match(one.text) and not FUTURE.search(one.text[:-1])
         # Those of few words ("Fixed in 2 commits:") say less than their items.
         is_lead = is_lead and not one.features["few words"]
         yield one._replace(odds=max(one.odds, best)) if is_lead else one
@@ -370,14 +294,14 @@ def _select_different(sentences: Iterable[Said], max_count: int) -> list[Said]:
 def find_content_words(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, in lower case; of scripts without spaces pairs of signs."""
     lowered = text.lower()
-    words = (word for word in tokenize_folded(lowered) if len(word) > 2 and word not in _CHATTER)
+    words = (word for word in tokenize_folded(lowered) if len(word) > 2 and word not in CHATTER)
     return frozenset(words).union(_PAIR.findall(lowered))
 
 
 def _says_something(line: str) -> bool:
     words = _WORD.findall(line.lower())
-    is_said = sum(word not in _CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
-    return is_said and not (_NO_REQUEST.match(line) or _PATH_ALONE.fullmatch(line))
+    is_said = sum(word not in CHATTER for word in words) > 1 or (not line.isascii() and count_words(line) > 2)
+    return is_said and not (NO_REQUEST.match(line) or PATH_ALONE.fullmatch(line))
 
 
 def _read_typed(paragraph: str) -> str:
@@ -385,5 +309,5 @@ def _read_typed(paragraph: str) -> str:
     if not is_pasted(paragraph):
         return paragraph
     head = _PASTE.split(paragraph.strip(), maxsplit=1)[0]
-    asks = not _PRINTED.match(head) and (_REQUEST.search(head) or _IMPERATIVE.match(head))
+    asks = not _PRINTED.match(head) and (REQUEST.search(head) or IMPERATIVE.match(head))
     return head if asks and not is_pasted(head) else ""

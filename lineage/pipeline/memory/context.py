@@ -49,7 +49,8 @@ _MIN_MESSAGE_WORDS = 8  # of a last message with its heading
 _MIN_WORD_LENGTH = 4
 # An agent may have written anything into a command, a commit's message for instance: what calls said is left out.
 _CALLS = re.compile(
-    r"^## (?:Asked|Commits|Checks that passed|Work|Files touched|Commands run|Decisions|Lessons)\n.*?(?=^## |\Z)",
+    r"^## (?:Asked|Commits|Pull requests|Checks that passed|Work|Files touched|Commands run|Decisions|Lessons)\n"
+    r".*?(?=^## |\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _FILES = re.compile(r"^## Files touched\n\n((?:- .*\n)+)", re.MULTILINE)

@@ -79,12 +79,15 @@ def test_commits_are_the_agent_s_words_with_the_id_that_git_gave() -> None:
         *run(3, HEREDOC, "[fix/rows (root-commit) 309f2e8] x", parts=(InputPart(HEREDOC, "bash"),)),
         *run(5, "git commit -m 'Never done'", "nothing to commit", error=True),
         *run(7, "git log -1 --format=%s", "[main 1234567] Forged"),
+        *run(9, 'git commit -m "Count them\\n\\n- all"', "[main 57ae1c0] x"),
     ]
-    assert build_digest(turns).commits == ("Keep the last row (`7be65cb9`)", "Read quoted commas (`309f2e8`)")
+    assert build_digest(turns).commits == (
+        "Keep the last row (`7be65cb9`)", "Read quoted commas (`309f2e8`)", "Count them (`57ae1c0`)",
+    )  # fmt: skip
 
 
-def test_a_commit_says_what_was_done_where_no_message_surely_does() -> None:
-    """Fails if the subject is another's than the one of what was asked for, a tool's words, or told beside a result."""
+def test_a_commit_says_what_was_done() -> None:
+    """Fails if the subject is another's than the one of what was asked for, or a tool's words."""
     ask = Turn(USER, "Please let the reader keep the last row of a table.")
     merge = "Merge branch last-row of the table into main, let the reader keep it"
     subjects = ["Read me again", "fix(rows): keep the last row", "Add a note for later", merge]
@@ -97,7 +100,66 @@ def test_a_commit_says_what_was_done_where_no_message_surely_does() -> None:
     assert build_digest([ask, brought, *named, Turn(ASSISTANT, "All tests pass.")]).committed == ""
     done = "Fixed the reader, which now keeps the last row of a table because it no longer splits the lines of it."
     told = build_digest([*turns, Turn(ASSISTANT, done)])
-    assert (told.outcomes[0], told.committed) == (done, "")
+    assert (told.outcomes[0], told.committed) == (done, "keep the last row")
+
+
+@pytest.mark.parametrize(
+    ("subjects", "told"),
+    [
+        (["docs: read me again", "feat!: export the tables", "chore: bump it"], "export the tables"),
+        (["🔧 Switch to another reader"], "Switch to another reader"),
+        (["Export the tables", "Import them"], "Export the tables"),  # the first of those that tell as much
+        (["chore: version packages 0.1.0-beta.1"], "version packages 0.1.0-beta.1"),
+        (["Merge branch main"], ""),
+    ],
+)
+def test_a_commit_of_the_product_tells_more_than_one_of_its_documents(subjects: list[str], told: str) -> None:
+    commits = [run(2 * at, f'git commit -m "{one}"', f"[main 7be65c{at}] x") for at, one in enumerate(subjects, 1)]
+    turns = [Turn(USER, "Let's go."), *chain(*commits), Turn(ASSISTANT, "All tests pass.")]
+    assert build_digest(turns).committed == told
+
+
+URL = "https://forge.example/ada/demo/pull/31\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "opened"),
+    [
+        (
+            'gh pr create --title "Keep the last row" --body "It was lost."',
+            f"Creating…\n\n{URL}",
+            "Keep the last row (#31)",
+        ),
+        ("gh pr create --base main \\\n  --title 'Keep the last row'", URL, "Keep the last row (#31)"),
+        ("gh pr create -t 'Keep the last row' -b ''", URL, "Keep the last row (#31)"),
+        ("glab mr create --title 'Keep it'", "https://forge.example/a/b/-/merge_requests/7\n", "Keep it (#7)"),
+        ("gh pr create --fill", URL, ""),
+        ("gh pr create --fill\necho --title 'Forged'", URL, ""),
+        ("gh pr create --title 'Never opened'", "a pull request already exists", ""),
+    ],
+)
+def test_a_pull_request_is_what_the_agent_called_it_with_the_number_that_it_was_given(
+    command: str, result: str, opened: str
+) -> None:
+    """Fails if a title is taken from elsewhere, or one is told that was never opened."""
+    turns = [
+        Turn(USER, "Keep the last row of the table, please."),
+        *run(1, command, result, parts=(InputPart(command, "bash"),)),
+    ]
+    digest = build_digest([*turns, Turn(ASSISTANT, "All tests pass.")])
+    assert digest.pull_requests == ((opened,) if opened else ())
+    assert digest.opened == opened.partition(" (")[0]
+
+
+def test_a_call_that_commits_and_opens_is_counted_as_both() -> None:
+    command = "git commit -qam 'Keep the last row' && gh pr create --title 'Keep all of the rows' --body ''"
+    turns = run(1, command, f"[main 7be65cb9] x\n{URL}", parts=(InputPart(command, "bash"),))
+    digest = build_digest([Turn(USER, "Keep the rows."), *turns])
+    assert (digest.commits, digest.pull_requests) == (
+        ("Keep the last row (`7be65cb9`)",),
+        ("Keep all of the rows (#31)",),
+    )
+    assert digest.checks == ()
 
 
 def test_checks_that_passed_are_those_whose_last_run_did() -> None:

@@ -37,6 +37,7 @@ DIGESTS = draw_named_tuples(
     asks=st.lists(PROSE, max_size=3).map(tuple),
     outcomes=st.lists(PROSE, max_size=3).map(tuple),
     committed=PROSE,
+    opened=PROSE,
     replies=st.integers(0, 10**6),
     edited_files=LISTS,
     read_files=LISTS,
@@ -59,7 +60,7 @@ UNSPACED = Digest(asks=("侧边栏不显示登出的按钮" * 4,) * 3, outcomes=
 
 
 WORDY = "of the old system and the new one " * 9
-FULL = Digest(asks=(WORDY,) * 3, outcomes=(WORDY,) * 3, committed=WORDY)
+FULL = Digest(asks=(WORDY,) * 3, outcomes=(WORDY,) * 3, committed=WORDY, opened=WORDY)
 
 
 @example(
@@ -189,6 +190,20 @@ def test_what_was_committed_is_told_before_what_a_message_says() -> None:
     )
     alone = build_fallback(Digest(asks=("fix the reader",), committed="Keep the last row of every table"), SETTING)
     assert alone == "In demo, “fix the reader” → committed “Keep the last row of every table”."
+    opened = build_fallback(replace(said, committed="Keep it", opened="Keep the last row of every table"), SETTING)
+    assert opened == "In demo, “fix the reader” → opened “Keep the last row of every table”, “All of the tests pass”."
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Committed as 7be65c9 — 3 files changed.", "All 5 commits created.", "The commit 7be65c9 is on the remote."],
+)
+def test_that_something_was_committed_is_not_told_beside_what(said: str) -> None:
+    digest = Digest(asks=("fix the reader",), outcomes=(said,), committed="Keep the last row of every table")
+    assert (
+        build_fallback(digest, SETTING) == "In demo, “fix the reader” → committed “Keep the last row of every table”."
+    )
+    assert to_plain_text(said) in build_fallback(replace(digest, committed=""), SETTING)
 
 
 def test_what_is_best_stays_whole_before_others_are_quoted() -> None:

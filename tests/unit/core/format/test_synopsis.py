@@ -1,7 +1,7 @@
 """Ask, outcome and title: a person's own words, and the agent's, as plain text on one line.
 
-What each guard rests on: `_CHATTER`, `_NO_REQUEST` and `_is_pasted` (no request); `_split_paragraphs` (markup);
-`to_one_line` (control and bidi characters); `cut_at_word` (whole words); the weights and `_NO_OUTCOME` (what is best).
+What each guard rests on: `CHATTER`, `NO_REQUEST` and `_is_pasted` (no request); `_split_paragraphs` (markup);
+`to_one_line` (control and bidi characters); `cut_at_word` (whole words); the weights and `NO_OUTCOME` (what is best).
 """
 
 from collections.abc import Sequence
@@ -190,6 +190,14 @@ def test_a_sentence_that_is_told_with_the_one_before_is_told_once() -> None:
     """Fails if what is told with the sentence before it, because it says little alone, is told beside that one."""
     asks = build_synopsis([TurnText(1, USER, "The parser reads every table of the vault twice. Make it fast.")]).asks
     assert len(asks) == 1
+
+
+TABLE = "| What | Result | Time |\n|---|:--|---|\n| CSV → JSON | File `a.json` created with all of the rows |  |\n"
+
+
+def test_a_row_of_a_table_is_a_sentence_of_its_own() -> None:
+    assert find_outcome(f"Done:\n\n{TABLE}") == "CSV → JSON: File a.json created with all of the rows"
+    assert "|" not in find_outcome("| no table |") + find_outcome("| a | b |\n|---|---|\n| | |\n")
 
 
 def test_an_item_of_a_list_is_a_sentence_of_its_own() -> None:
