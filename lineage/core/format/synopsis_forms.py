@@ -97,7 +97,9 @@ NO_OUTCOME = re.compile(
     r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
     r"möchtest|puoi|puedes|хотите)\b|"
     r"\W*(?:exporter|générer|créer|afficher|ajouter|associer|modifier|passer) (?:cet?|cette|chaque|l[ae]s?|une?)\b|"
-    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$|を読みました。?$)",
+    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?[\"'”’»)]*$|"
+    r"(?:を読みました|ください|下さい|ましょうか?|(?:ます|です|でしょう|ません)か|세요|까요)[。.!！]?$)|"
+    r"\W*(?:现在(?!已|都|可以)|让我|我来|我先|我将|接下来|首先|请(?!求)|如果)",
     re.IGNORECASE,
 )
 CHECKED = re.compile(  # what ran well, and not what was done

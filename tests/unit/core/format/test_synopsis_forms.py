@@ -37,3 +37,23 @@ def test_what_is_asked_for_is_known_in_other_languages(asked: str, told: str) ->
 )
 def test_a_result_is_known_in_other_languages(said: str, told: str) -> None:
     assert build_synopsis([TurnText(1, ASSISTANT, f"- {said}\n- {told}")]).outcome == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "では入力欄に何か文字を入力して再生ボタンを押してみてください。",
+        "この二つの案のどちらを採用して追加しますか。",
+        "现在更新价格锁定的文案，使其符合最终方案",
+        "请在设置里添加这个变量然后重新启动服务",
+        "Seria uma opção separar o build do backend, concluído em parte?”",
+        "설정 파일을 추가한 다음 서버를 다시 시작하세요.",
+    ],
+)
+def test_what_the_person_shall_do_or_the_agent_does_next_is_no_outcome_in_other_languages(said: str) -> None:
+    assert build_synopsis([TurnText(1, ASSISTANT, said)]).outcome == ""
+
+
+@pytest.mark.parametrize("said", ["现在已更新价格锁定的文案。", "请求的超时时间已改为两分钟。"])
+def test_what_is_done_now_is_an_outcome(said: str) -> None:
+    assert build_synopsis([TurnText(1, ASSISTANT, said)]).outcome == said
