@@ -50,6 +50,7 @@ _ASKING_WITHIN = re.compile(
     r"(?<!检查)(?<!确认)(?<!判断)(?<!验证)是否|能不能|可不可以|需不需要|要不要|是不是|什么时候|怎么样|吗[，,；;]"
 )
 _RULING = re.compile("必须|不要|不得|禁止|都要|每次|以后|今后|一律|始终|总是|永远|请先|先问")
+_PATH_BEFORE = re.compile(r"^\W*(?=\S*/\S*/)[\w.~:@/-]+\s+(?=\S)")
 _CODE = re.compile(r"`([^`]+)`")
 # "`rows.py` — added a test": an entry of a list of changes.
 _ENTRY = re.compile(
@@ -138,7 +139,7 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     for number, sentence in enumerate(sentences):
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
         label = find_label(sentence.folded)
-        forms = find_forms(sentence.folded, own)
+        forms = _find_request_of_path(sentence.folded, own) or find_forms(sentence.folded, own)
         names = find_names(sentence.text)
         if label:  # what follows it may be an errand, or say that something is left
             rest = find_forms(sentence.folded.partition(":")[2], own)
@@ -153,6 +154,13 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+
+
+def _find_request_of_path(folded: str, language: str) -> dict[str, str]:
+    """Return the forms of what asks for something behind a path: "/srv/docs can you review all of it"; else none."""
+    path = _PATH_BEFORE.match(folded)
+    forms = find_forms(folded[path.end() :], language) if path else {}
+    return forms if "^request" in forms else {}
 
 
 def _names_at_hand(folded: str, language: str) -> bool:

@@ -30,7 +30,14 @@ _LABEL = re.compile(r"[^\w]*([^\W\d][\w -]{0,24}?) ?[:：]")
 _UNMARKED = {
     f"{one}nt": [f"{one}n", "t"]
     for one in ("do", "does", "did", "is", "are", "was", "were", "have", "has", "had", "ca", "could", "should", "would")
-} | {"thats": ["that", "s"], "im": ["i", "m"], "ive": ["i", "ve"], "youre": ["you", "re"], "weve": ["we", "ve"]}
+} | {
+    "thats": ["that", "s"],
+    "im": ["i", "m"],
+    "ive": ["i", "ve"],
+    "youre": ["you", "re"],
+    "weve": ["we", "ve"],
+    "canyou": ["can", "you"],
+}
 _KANA = range(0x3040, 0x3100)
 
 

@@ -41,9 +41,17 @@ KINDS = (PREFERENCE, DECISION, LESSON, TASK, FACT, CONTEXT)
 MIN_STATEMENT_WIDTH = 14  # In Latin characters. A character of a script without spaces counts two.
 _LINK = re.compile(r"\bhttps?://\S+")
 _MIN_WORDS_BESIDE_LINK = 4
-_TO_COMPACT = re.compile(r"\s*/compact\b")  # says what shall be kept of one conversation
+# What shall be kept of one conversation, and what a plug-in's command is given.
+_COMMAND = re.compile(r"\s*/(?:compact\b|[a-z][\w-]*:[\w:-]+(?!\S))")
 _IS_LEFT = re.compile(r"\W*(?:todo|to do|fixme|still|remaining|left)\b")  # the label of what nobody has done yet
 _NOTHING = re.compile(r"[:：]\W*(?:(?:nothing|none|n/a|nada|rien|nichts|keine?|0|なし|无|we verified)\b.*)?$")
+_MERE_CAUSE = re.compile(  # that there is one, not which: "the root cause is confirmed", "原因は認証です"
+    r"\W*(?:結論\W*)?(?:(?:the |a )?(?:root )?cause (?:is|was|has been|is now) (?:now )?"
+    r"(?:clear|confirmed|found|identified|known)|"
+    r"(?:i(?: ve)? )?(?:found|identified|confirmed) the (?:root )?cause|"
+    r"(?:根本)?原因は(?:.{0,4}です|.{0,5}(?:確定|特定|判明|明確|明らか|分か|わか).{0,9})|"
+    r"(?:根本)?原因(?:已|已经|现在)*(?:确定|找到|明确|查明|定位)(?:了|到了)?)\W*$"
+)
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
@@ -155,9 +163,10 @@ def is_statement(one: Utterance) -> bool:
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
         is_open = is_open and (bool(one.label) or not (_is_aside(one) or _is_mere_change(one)))
+        is_open = is_open and not _MERE_CAUSE.match(one.sentence.folded)
     text = one.sentence.text
     is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
-    is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _TO_COMPACT.match(text))
+    is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _COMMAND.match(text))
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_STATEMENT_WIDTH
 
 

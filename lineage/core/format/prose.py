@@ -9,7 +9,7 @@ _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1|\Z)", re.MULTILINE |
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>|</?[A-Za-z][^<>\n]*>", re.DOTALL)
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)|!?\[\[(?:[^\[\]\n|]*\|)?([^\[\]\n]*)\]\]")
 _LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])[ \t]+)+", re.MULTILINE)
-_OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]")  # an image
+_OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]|\[Image(?: #\d+|: [^\[\]\n]*)\]")  # an image
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"^[ \t]*\|.*\|[ \t]*\n[ \t]*\|[ \t:|-]+\|[ \t]*\n((?:[ \t]*\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")

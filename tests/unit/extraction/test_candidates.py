@@ -254,6 +254,9 @@ def test_an_errand_is_no_statement_but_one_with_its_reason_is(text: str) -> None
         "帮我寻找当前最好用的解析器，也可以补充细节",
         "解析器需要接入缓存吗，还是应该直接读取文件",
         "There was only fifteen in the pot of the parser, and it took twenty.",
+        "/srv/parser/docs can you review all of it and make sure that it fits the importer",
+        "canyou review all of the parser and make sure that it fits the importer",
+        "/vendor:cache-parts and other skills to make sure we have the strongest importer",
         "we should run the importer",
     ],
 )
@@ -287,6 +290,7 @@ def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None
         "方針です: 常に後方互換を考えて",
         "每次提交前必须检查解析器的测试是否通过",
         "以后合并之前先问我是否可以发布解析器",
+        "src/core/x should never import from the parser of src/tests/unit",
         "keep in mind that we deploy on Fridays",
         "Bear in mind that our customers are on IE11.",
     ],
@@ -294,6 +298,29 @@ def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None
 def test_a_rule_in_few_words_is_one_and_so_is_one_that_says_what_to_look_at(text: str) -> None:
     (found,) = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
     assert found.kind in ("preference", "fact", "decision") and not found.is_unsettled
+
+
+@each(
+    "text",
+    [
+        "原因は確定しました。",
+        "結論: 原因は特定済みです。",
+        "原因は認証です。",
+        "失敗原因はほぼ上流の接続失敗です。",
+        "根本原因已找到。",
+        "The root cause is confirmed.",
+        "I've found the root cause.",
+    ],
+)
+def test_that_there_is_a_cause_is_no_lesson(text: str) -> None:
+    assert texts(Turn(USER, "Why does it fail?"), Turn(ASSISTANT, text)) == []
+
+
+@each(
+    "text", ["原因はキャッシュの期限切れです。", "The root cause is clear: the cache of the parser is never emptied."]
+)
+def test_which_cause_it_is_is_a_lesson(text: str) -> None:
+    assert texts(Turn(USER, "Why does it fail?"), Turn(ASSISTANT, text)) == [text]
 
 
 @each("text", ["原因は接続プールの枯渇なのは明らか", "エラーの原因は署名の期限切れだと確か"])

@@ -53,6 +53,7 @@ LOG = "\n".join(f"2026-11-02 14:03:0{n} [E{n}] 0x7f{n}e: ({n}) != {n}{n}; at=0x{
         (f"{LOG}\n\nwhy does this fail on Windows?", "why does this fail on Windows?"),
         ("keep f(a*b) and __init__.py, drop **kwargs", "keep f(a*b) and __init__.py, drop **kwargs"),
         ("最后一行丢失了,请修复", "最后一行丢失了,请修复"),
+        ("[Image #2] [Image #3] etc\n\nthe tabs overlap there", "the tabs overlap there"),
         ("yes", ""), ("ok, go ahead please", ""), ("/clear", ""), ("/model opus", ""), ("/add-dir", ""),
         ("the tabs overlap\n\n[image image/png, 71,101 bytes left out]", "the tabs overlap"),
         ("> Which of the two parsers do you want to fix?\n\nthe fast one, please", "the fast one, please"),
