@@ -31,6 +31,7 @@ from lineage.core.format.synopsis_forms import (
     CHECKED,
     FUTURE,
     IMPERATIVE,
+    INIT,
     NO_OUTCOME,
     NO_REQUEST,
     PASSIVE,
@@ -47,6 +48,7 @@ MAX_CHARS = 300
 MAX_SENTENCES = 3  # of ask and outcome each
 _READ_CHARS = 2000  # of either end of a turn: what it asks for stands at its beginning or its end
 _MAX_REQUESTS = 8
+_MAX_BUSY_REQUESTS = 4  # behind them
 _MAX_REPLIES = 40
 _MAX_ITEMS = 6  # of a list, looked at for what leads into it
 
@@ -159,28 +161,50 @@ class _Reply(NamedTuple):
     work: int = 0
 
 
-def _collect(turn_texts: Iterable[TurnText]) -> tuple[list[tuple[int, str]], Sequence[_Reply]]:
-    """Return the first requests by number, and the messages that a request or the end follows."""
-    requests, replies = dict[str, int](), deque[_Reply](maxlen=_MAX_REPLIES)
-    reply, requested_at = _Reply(), 0
+class _Request(NamedTuple):
+    """What a person typed, and how many turns of work it led to. `place` counts the requests from 1."""
+
+    number: int
+    text: str
+    place: int
+    work: int
+
+
+def _collect(turn_texts: Iterable[TurnText]) -> tuple[Sequence[_Request], Sequence[_Reply]]:
+    """Return the first requests and those that led to most work, and the messages that a request or the end follows."""
+    requests, replies = dict[str, _Request](), deque[_Reply](maxlen=_MAX_REPLIES)
+    reply, request = _Reply(), _Request(0, "", 0, 0)
     for number, role, text, *_ in turn_texts:
         # A plan was written by an agent, but its goal is that of the person who had it carried out.
         plan = _PLAN.match(text) if role == SYSTEM else None
         if role == USER or plan:
             replies += [reply] if reply.text else []
-            reply, requested_at = _Reply(), number
+            _keep(requests, request)
             typed = text[plan.end() :] if plan else strip_template(text)
-            if typed and len(requests) < _MAX_REQUESTS:
-                requests.setdefault(typed, number)
-        elif role == ASSISTANT and text.strip():
-            reply = _Reply(number, text, number - requested_at)
+            reply, request = _Reply(), _Request(number, typed, request.place + bool(typed), 0)
+        else:
+            request = request._replace(work=number - request.number)
+            if role == ASSISTANT and text.strip():
+                reply = _Reply(number, text, request.work)
     replies += [reply] if reply.text else []
-    return [(number, text) for text, number in requests.items()], replies
+    _keep(requests, request)
+    asked = [one for one in requests.values() if not INIT.match(one.text)] or list(requests.values())
+    return asked, replies
 
 
-def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]) -> Iterator[Said]:
-    place = 0
-    for number, whole in requests:
+def _keep(requests: dict[str, _Request], one: _Request) -> None:
+    """Keep a request that is one of the first, and of the later ones the busiest, for texts may be long."""
+    if one.text:
+        known = requests.get(one.text, one)
+        requests[one.text] = known._replace(work=max(known.work, one.work))
+    later = [one for one in requests.values() if one.place > _MAX_REQUESTS]
+    if len(later) > _MAX_BUSY_REQUESTS:
+        del requests[min(later, key=lambda one: one.work).text]
+
+
+def _iter_asks(requests: Sequence[_Request], weights: Mapping[str, float]) -> Iterator[Said]:
+    place, most = 0, max((one.work for one in requests), default=0)
+    for number, whole, _, work in requests:
         depth, text, before = 0, _CONSOLE.sub("", _QUOTED.sub("", whole)), ""
         tail = text[_READ_CHARS:][-_READ_CHARS:].partition("\n\n")[2]
         for paragraph in (*split_paragraphs(text[:_READ_CHARS]), *split_paragraphs(tail)):
@@ -198,6 +222,7 @@ def _iter_asks(requests: Iterable[tuple[int, str]], weights: Mapping[str, float]
                     "first sentence": depth == 0,
                     "problem": PROBLEM.search(line),
                     "printed": _PRINTED.match(line),
+                    "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
                 }
                 depth += 1
                 needs_more = len(words) <= _BACKWARD_WORDS and BACKWARD.search(line)

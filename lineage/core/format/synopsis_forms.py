@@ -11,6 +11,10 @@ NO_REQUEST = re.compile(
     r"[/!][\w-]+$|/(?:add-dir|agents|color|config|effort|export|fast|login|mcp|memory|model|output-style|permissions|plugin|"
     r"rename|resume|statusline|theme|vim)\b[^\n]*$"
 )
+INIT = re.compile(  # the prompts of `/init` in Codex and Claude Code
+    r"\W*(?:Generate a file named AGENTS\.md that serves as a contributor guide|"
+    r"Please analyze this codebase and create a CLAUDE)"
+)
 PATH_ALONE = re.compile(r"(?=\S*(?:/\S*/|/\S*\.\w))[`@]?[\w.~:@/-]+`?")
 CHATTER = frozenset((
     "a", "about", "again", "ahead", "agent", "and", "are", "at", "bye", "can", "claude", "codex", "continue", "could",

@@ -165,6 +165,22 @@ def test_the_best_request_and_result_stand_first_wherever_they_were_said() -> No
     assert build_synopsis([]) == Synopsis()
 
 
+def test_the_request_that_led_to_most_work_is_the_ask() -> None:
+    """Fails if the first one always is, if a late one is never looked at, or if `/init` hides what was asked."""
+    chat = [TurnText(1, USER, "Which model are you running on today?"), TurnText(2, ASSISTANT, "A large one.")]
+    small = [
+        TurnText(at, role, f"What is in table {at} of it?") for at in range(3, 23, 2) for role in (USER, ASSISTANT)
+    ]
+    asked = TurnText(23, USER, "Please keep the last row of every table that the reader reads.")
+    work = [TurnText(at, ASSISTANT, f"Reading part {at} of it.") for at in range(24, 60)]
+    assert build_synopsis([*chat, *small, asked, *work]).ask == asked.text
+    init = "Generate a file named AGENTS.md that serves as a contributor guide for this repository."
+    assert (
+        build_synopsis([TurnText(1, USER, init), *work, TurnText(60, USER, "drop the tables")]).ask == "drop the tables"
+    )
+    assert build_synopsis([TurnText(1, USER, init), *work]).ask == init
+
+
 def test_the_message_that_ends_most_work_says_what_came_of_it() -> None:
     results = ["The reader of old orders keeps every last row.", "The reader of old orders drops every wide tab."]
     for ends in ((2, 80), (80, 83)):
