@@ -17,6 +17,7 @@ from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, Turn, TurnText
 from lineage.extraction.calls import EDITS, READS, RUNS, get_tool_name, list_call_files
 from lineage.extraction.candidates import Candidate, extract_with_tool_overlap
+from lineage.extraction.changes import find_commit_id, find_pull_request, find_subject, find_title
 from lineage.extraction.sentence_kinds import DECISION, LESSON, TASK
 
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
@@ -26,22 +27,13 @@ _NAME = re.compile(  # possessive, so that the many words that are no names fail
 _HINT = re.compile(  # in every name; begins with a set of characters, the fastest start for the engine
     r"[#_.A-Z-](?:(?<=[#_])|(?<=\.)[a-z]|(?<=-)\d|(?<=[a-z][A-Z]))"
 )
-_COMMIT = re.compile(  # the message of a commit: in quotation marks, or in a here-document
-    r"\bgit (?:-\S+ \S+ )*commit\b[^\n]*?\s(?:-\w*m|--message)[ =]?"
-    r"(?:[\"']\$\(cat <<-?\s*['\"]?\w+['\"]?\n\s*(?P<document>[^\n]+)|\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
-)
 _ID = re.compile(r" \((?:`[0-9a-f]+`|#\d+)\)$")  # of a commit or a pull request
 _COMMIT_TYPE = re.compile(  # "fix(api): ", or a picture of it
     r"[^\w\s]*\s*(?:(build|chore|ci|docs|style|tests?)|\w+)(?:\([^()]*\))?!?: |[^\w\s]+\s+", re.IGNORECASE
 )
 _MERGE = re.compile(r"Merge (?:branch|commit|pull request|remote-tracking|tag|(?:\w+/)?(?:main|master))\b")
-_COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
-_PULL_REQUEST = re.compile(
-    r"\b(?:gh pr|glab mr) create\b(?:[^\\\n]|\\\n?)*?\s(?:-t|--title)[ =]"
-    r"(?:\"(?P<double>[^\"\n]+)|'(?P<single>[^'\n]+))"
-)
-_OPENED = re.compile(r"^https?://\S+/(?:pull|merge_requests)/(\d+)\s*$", re.MULTILINE)
 
+_MIN_SUBJECT_WORDS = 2  # of content
 _PRODUCT_WORTH = 3  # of a subject, in halves of a word that it shares
 _MAX_PER_KIND = 8
 _MAX_COMMITS = 50
@@ -140,15 +132,17 @@ def _choose_subject(done: Sequence[str], synopsis: Synopsis, evidence: ToolEvide
     """Return the subject of the commits or pull requests that tells most of what was asked and achieved.
 
     What changes a product tells more than its documents and chores, the first one more than others that share as many
-    words. None that a person has to confirm, "" if there is no other.
+    words. None of a word or two that shares none, and none that a person has to confirm: "" if there is no other.
     """
     told = find_content_words(" ".join((*synopsis.asks, *synopsis.outcomes)))
     subjects = dict[str, int]()
     for one in done:
-        kind = _COMMIT_TYPE.match(one)
-        subject = _ID.sub("", one[kind.end() :] if kind else one)
-        if not _MERGE.match(subject):
-            worth = 2 * len(told & find_content_words(subject)) + (0 if kind and kind[1] else _PRODUCT_WORTH)
+        line = _ID.sub("", one)
+        kind = _COMMIT_TYPE.match(line)
+        subject = line[kind.end() :] if kind else line
+        words = find_content_words(subject)
+        if (told & words or len(words) >= _MIN_SUBJECT_WORDS) and not _MERGE.match(subject):
+            worth = 2 * len(told & words) + (0 if kind and kind[1] else _PRODUCT_WORTH)
             subjects.setdefault(subject, worth)
     best = sorted(subjects, key=lambda one: -subjects[one])
     waiting = evidence.find_waiting([Statement(end, one) for one in best])
@@ -196,7 +190,7 @@ class _TurnCounter:
                 inputs.update(dict.fromkeys(list_call_files(turn)))
         if name in RUNS and turn.role == ASSISTANT:
             whole = "\n".join((*(part.text for part in turn.parts), turn.input))
-            subject, title = _find_quoted(_COMMIT, whole), _find_quoted(_PULL_REQUEST, whole)
+            subject, title = find_subject(whole), find_title(whole)
             is_check = not (subject or title) and CHECK.search(turn.input[:_MAX_CHECK_LENGTH])
             check = to_one_line(turn.input)[:_MAX_CHECK_LENGTH] if is_check else ""
             if subject or title or check:
@@ -206,11 +200,11 @@ class _TurnCounter:
         """Note the result of a call that commits, opens or checks: words of the agent, of the tool the id alone."""
         if running.check:
             self.checks[running.check] = not turn.error
-        committed, opened = _COMMITTED.search(turn.text), _OPENED.search(turn.text)
-        if running.subject and committed and not turn.error:
-            self.commits.append(f"{running.subject} (`{committed[1]}`)")
-        if running.title and opened and not turn.error:
-            self.pull_requests.append(f"{running.title} (#{opened[1]})")
+        commit_id, number = find_commit_id(turn.text), find_pull_request(turn.text)
+        if running.subject and commit_id and not turn.error:
+            self.commits.append(f"{running.subject} (`{commit_id}`)")
+        if running.title and number and not turn.error:
+            self.pull_requests.append(f"{running.title} (#{number})")
 
     def _add_message(self, position: int, turn: Turn) -> None:
         if turn.role == ASSISTANT and turn.text:
@@ -220,12 +214,6 @@ class _TurnCounter:
         said = turn.said
         if len(self.names) < _MAX_NAMES and _HINT.search(said):
             self.names |= dict.fromkeys(_NAME.findall(said[:20_000]))  # a paste may be huge
-
-
-def _find_quoted(pattern: re.Pattern[str], command: str) -> str:
-    r"""Return the first line of what a pattern finds in a command, "" for nothing; `\n` may be written out."""
-    found = pattern.search(command)
-    return to_one_line(next(filter(None, found.groups()), "").partition("\\n")[0]) if found else ""
 
 
 def _select_kind(candidates: Iterable[Candidate], kind: str) -> tuple[str, ...]:

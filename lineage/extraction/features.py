@@ -13,7 +13,7 @@ from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
-from lineage.extraction.forms import ERRAND, find_forms, find_label, name_language
+from lineage.extraction.forms import ERRAND, asks_something, find_forms, find_label, name_language
 from lineage.extraction.phrases import UNSPACED
 from lineage.extraction.sentences import Sentence, split_sentences
 
@@ -43,13 +43,6 @@ _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or print
 _LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
 _LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 to 27 words", 45: "28 to 44 words"}
 
-# Of a Japanese question without a mark: "明らか" and "確か" end like one.
-_ASKING_ENDS = ("ますか", "ですか", "せんか", "のか", "ないか", "るか", "たか", "うか", "かな")
-# Of a Chinese one, anywhere; neither "提交前检查是否通过" nor what rules asks anything.
-_ASKING_WITHIN = re.compile(
-    r"(?<!检查)(?<!确认)(?<!判断)(?<!验证)是否|能不能|可不可以|需不需要|要不要|是不是|什么时候|怎么样|吗[，,；;]"
-)
-_RULING = re.compile("必须|不要|不得|禁止|都要|每次|以后|今后|一律|始终|总是|永远|请先|先问")
 _PATH_BEFORE = re.compile(r"^\W*(?=\S*/\S*/)[\w.~:@/-]+\s+(?=\S)")
 _CODE = re.compile(r"`([^`]+)`")
 # "`rows.py` — added a test": an entry of a list of changes.
@@ -212,7 +205,7 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
     yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
     yield from ("code",) if codes else ()
     checks = (
-        ("a question", _is_question(text)),
+        ("a question", asks_something(text)),
         ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
         ("a name before a dash", _ENTRY.match(text) is not None),
@@ -229,13 +222,6 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
         ("an item", sentence.is_item),
     )
     yield from (name for name, holds in checks if holds)
-
-
-def _is_question(text: str) -> bool:
-    ends = ("?", "？", "吗", "吗。", "か。", "呢", *_ASKING_ENDS)
-    if text.rstrip(" *_)\"'").endswith(ends):
-        return True
-    return not text.isascii() and _ASKING_WITHIN.search(text) is not None and not _RULING.search(text)
 
 
 def _position(sentence: Sentence, number: int, count: int, text: str) -> Iterator[str]:

@@ -38,6 +38,16 @@ _UNMARKED = {
     "weve": ["we", "ve"],
     "canyou": ["can", "you"],
 }
+# Of a Japanese question without a mark: "明らか" and "確か" end like one.
+_ASKING_ENDS = ("ますか", "ですか", "せんか", "のか", "ないか", "るか", "たか", "うか", "かな")
+# Of a Chinese one, anywhere; neither "提交前检查是否通过" nor what rules asks anything.
+_ASKING_WITHIN = re.compile("是否|能不能|可不可以|需不需要|要不要|是不是|什么时候|怎么样|吗[，,；;]")
+_BEFORE_A_CLAUSE = (
+    "检查", "确认", "判断", "验证", "标记", "记录", "写明", "写清楚", "说明", "表示", "返回", "告知", "提示", "显示",
+)  # fmt: skip
+_RULING = re.compile(
+    "必须|不要|不得|禁止|都要|每次|以后|今后|一律|始终|总是|永远|请先|先问|应该|应当|无论|不管|不论|注意|喜欢"
+)
 _KANA = range(0x3040, 0x3100)
 
 
@@ -91,6 +101,22 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
             if form[0] != "^" or phrases[phrase] == first or (form in _AT_ONCE and phrases[phrase] == 0):
                 found.setdefault(form, phrase)
     return found
+
+
+def asks_something(text: str) -> bool:
+    """Return whether a sentence is a question: by its end, or in the middle of a Chinese one.
+
+    >>> asks_something("Why?"), asks_something("检查是否通过"), asks_something("需要缓存吗，还是文件")
+    (True, False, True)
+    """
+    ends = ("?", "？", "吗", "吗。", "か。", "呢", *_ASKING_ENDS)
+    if text.rstrip(" *_)\"'").endswith(ends):
+        return True
+    if text.isascii() or not (asking := _ASKING_WITHIN.search(text)):
+        return False
+    if asking[0][0] == "吗":
+        return True
+    return not (text[: asking.start()].endswith(_BEFORE_A_CLAUSE) or _RULING.search(text))
 
 
 def list_openers(language: str) -> frozenset[str]:

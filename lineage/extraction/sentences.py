@@ -38,8 +38,11 @@ _STOP = re.compile(  # begins with a set of characters, for the same reason
     r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…]{2})[.!?…]*+[\"'”’»)\]*_]*+(?:\s++|$)|(?<=[。！？])[。！？]*+[」』”）]*+\s*+)"
 )
 _ABBREVIATION = re.compile(
-    r"\betc\.[^\W\d_A-Z]$|"
-    r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.\S?$"
+    r"(?:^|[\s(])(?:e\.g|i\.e|z\.b|d\.h|u\.a|bzw|vs|cf|p\.ex|p\. ex|ej|approx|nr|dr|mr|mrs|ms|sr|sra|fig|[a-z])\.$"
+)
+_GOES_ON = re.compile(  # behind "etc."
+    r"(?:all|and|are|at|by|can|for|from|in|into|is|of|on|or|should|that|to|when|which|will|with|e|en|et|in|oder|ou|para|"
+    r"pour|und|y)\b"
 )
 _EMPHASIS = re.compile(r"\*+|__+|~~")
 _MASK = "\ue000"
@@ -106,7 +109,8 @@ def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each sentence of a line. An abbreviation ends none."""
     for stop in _STOP.finditer(line, start):
         tail = line[max(start, stop.start() - 8) : stop.start() + 1].lower()
-        if stop[0][0] == "." and stop.end() < len(line) and _ABBREVIATION.search(tail + line[stop.end()]):
+        goes_on = _ABBREVIATION.search(tail) or (tail.endswith("etc.") and _GOES_ON.match(line, stop.end()))
+        if stop[0][0] == "." and goes_on and stop.end() < len(line):
             continue
         yield start, stop.start() + len(stop[0].rstrip())
         start = stop.end()

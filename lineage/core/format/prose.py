@@ -12,6 +12,7 @@ _LINE_START = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)]|\[[ xX]\])
 _OMITTED = re.compile(r"\[[^\[\]\n]{1,60}, [\d,]+ bytes left out\]|\[Image(?: #\d+|: [^\[\]\n]*)\]")  # an image
 _RULE = re.compile(r"^[ \t]*(?:[-=*_]{3,}|\|.*\|?)[ \t]*$", re.MULTILINE)
 _TABLE = re.compile(r"^[ \t]*\|.*\|[ \t]*\n[ \t]*\|[ \t:|-]+\|[ \t]*\n((?:[ \t]*\|.*\|[ \t]*(?:\n|\Z))+)", re.MULTILINE)
+_CELL = re.compile(r"(?<!\\)\|")
 _EMPHASIS = re.compile(r"(\*\*|~~|(?<![\w*])\*)(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 _STOP = re.compile(
@@ -33,8 +34,9 @@ def split_paragraphs(text: str) -> list[str]:
 
 def _list_rows(table: re.Match[str]) -> str:
     """Return the rows of a table without its head as items of a list: the first cell, and the others behind it."""
-    rows = ([cell.strip() for cell in row.strip().strip("|").split("|")] for row in table[1].splitlines())
-    return "\n" + "".join(f"- {': '.join(filter(None, (row[0], ', '.join(filter(None, row[1:])))))}\n" for row in rows)
+    rows = ([cell.replace("\\|", "|").strip() for cell in _CELL.split(row.strip())] for row in table[1].splitlines())
+    filled = [[cell for cell in row if any(map(str.isalnum, cell))] for row in rows]
+    return "\n" + "".join(f"- {': '.join(filter(None, (row[0], ', '.join(row[1:]))))}\n" for row in filled if row)
 
 
 def is_pasted(paragraph: str) -> bool:

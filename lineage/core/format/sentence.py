@@ -1,8 +1,8 @@
 """`memory_sentence_v1`: the quality floor, and a deterministic fallback that always passes it.
 
-The fallback quotes sentences of the synopsis and a commit's subject, none of which repeats a tool, whole, without what
-stands in brackets or up to the end of a clause, and names files by pattern-checked base names only. (spec: per-session
-sentence quality floor; format: Sentence)
+The fallback quotes sentences of the synopsis and the subject of a pull request or a commit, none of which repeats a
+tool, whole, without what stands in brackets or up to the end of a clause, and names files by pattern-checked base names
+only. (spec: per-session sentence quality floor; format: Sentence)
 """
 
 import math
@@ -68,7 +68,10 @@ _LEAD_IN = re.compile(  # what a quotation can do without
     re.IGNORECASE,
 )
 _COMMITTED = re.compile(  # says that something was committed, not what
-    r"\W*(?:(?:and )?(?:committed|pushed|rebased|merged)\b|(?:\w+ ){0,2}(?:commits?|branch|pr|pull request)\b)",
+    r"\W*(?:(?:and )?(?:committed|pushed)"
+    r"(?:\s+(?:and (?:committed|pushed)|as|to|in|successfully|`?[0-9a-f]{7,40})\b|\s*(?:[:.,!—–]|$))|"
+    r"(?:\w+ ){0,2}commits? (?:`?[0-9a-f]{7,40}\b|(?:were |are |is )?(?:created|pushed|made|done)\b)|"
+    r"(?:the )?branch (?:is )?(?:rebased|pushed)\b)",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"(?<=\w) \([^()]+\)(?= )")

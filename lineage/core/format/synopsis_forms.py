@@ -92,7 +92,7 @@ NO_OUTCOME = re.compile(
     r"got it|good progress|i need|i can see|i see|i notice|i realize|i remember|it seems|it looks|"
     r"my apolog(?:y|ies)|i apologi[sz]e|sorry|looking|now let|i should|the user|let['’]?s|tool use|"
     r"recommend(?:ed|ation)|suggested|given (?:that|the|your)|there(?:['’]s| is| are) (?:still )?no(?! longer| more)|"
-    r"note\b|still waiting|i(?:['’]ve| have)? read|"
+    r"note(?:\s*[:,]| (?:that|your|the|this|all)\b)|still waiting|i(?:['’]ve| have)? read|"
     r"j['’]ai (?:lu|trouvé une? (?:document|fichier))|read (?:the|this|all)|"
     r"(?:clarification )?question \d|delegating|dispatching|launching|spawning|starting|waiting|"
     r"run (?:this|these|the)|(?:we|you) (?:can|could|may|might|need|should)|try|either|if|based on|to \w+|why|what|how|"
@@ -101,9 +101,11 @@ NO_OUTCOME = re.compile(
     r"\W*(?:se (?:vuoi|quiser|você)|si (?:quieres|tu veux|vous)|(?:wenn|falls) du|если (?:хотите|нужно)|vuoi|quieres|"
     r"möchtest|puoi|puedes|хотите)\b|"
     r"\W*(?:exporter|générer|créer|afficher|ajouter|associer|modifier|passer) (?:cet?|cette|chaque|l[ae]s?|une?)\b|"
-    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?[\"'”’»)]*$|"
+    r".*(?:\b(?:let me|i['’]ll|shall i|would you|do you|tell me|going to)\b|\?$|"
     r"(?:を読みました|ください|下さい|ましょうか?|(?:ます|です|でしょう|ません)か|세요|까요)[。.!！]?$)|"
-    r"\W*(?:现在(?!已|都|可以)|让我|我来|我先|我将|接下来|首先|请(?!求)|如果)",
+    r"[^“\"«‘]*\?[\"'”’»)]+$|"
+    r"\W*(?:让我|我来|我将|现在(?:我|让|来|开始|需要|(?:更新|添加|修改|修复|检查|创建|运行|测试)(?!了))|"
+    r"接下来(?!的)|请(?:在|你|您|先|运行|检查|确认|重启|执行|打开))",
     re.IGNORECASE,
 )
 CHECKED = re.compile(  # what ran well, and not what was done

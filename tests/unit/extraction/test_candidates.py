@@ -289,6 +289,8 @@ def test_what_holds_from_now_on_is_a_rule_however_it_is_typed(text: str) -> None
         "このリポジトリでは、変更の前に既存の設計書を必ず読んでください",
         "方針です: 常に後方互換を考えて",
         "每次提交前必须检查解析器的测试是否通过",
+        "用布尔字段标记是否删除，命名应该用 is_ 前缀",
+        "无论是不是管理员都应该记录日志",
         "以后合并之前先问我是否可以发布解析器",
         "src/core/x should never import from the parser of src/tests/unit",
         "keep in mind that we deploy on Fridays",
@@ -472,6 +474,8 @@ def test_sentences_after_blocks_are_found() -> None:
 
 def test_an_abbreviation_ends_no_sentence() -> None:
     text = "We decided to use it, e.g. for the reader, z. B. at the end, tabs, pages etc. in all of it."
+    rules = "We decided to use uv, ruff etc. always run them before a commit."
+    assert len(texts(Turn(USER, rules))) == 2
     assert texts(Turn(USER, text)) == [text]
     assert texts(Turn(USER, "We decided to use tabs, pages, etc. Then we left.")) == [
         "We decided to use tabs, pages, etc."

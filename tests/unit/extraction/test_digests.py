@@ -111,6 +111,8 @@ def test_a_commit_says_what_was_done() -> None:
         (["Export the tables", "Import them"], "Export the tables"),  # the first of those that tell as much
         (["chore: version packages 0.1.0-beta.1"], "version packages 0.1.0-beta.1"),
         (["Merge branch main"], ""),
+        (["WIP"], ""),
+        (["fix: it"], ""),
     ],
 )
 def test_a_commit_of_the_product_tells_more_than_one_of_its_documents(subjects: list[str], told: str) -> None:
@@ -132,7 +134,11 @@ URL = "https://forge.example/ada/demo/pull/31\n"
         ),
         ("gh pr create --base main \\\n  --title 'Keep the last row'", URL, "Keep the last row (#31)"),
         ("gh pr create -t 'Keep the last row' -b ''", URL, "Keep the last row (#31)"),
-        ("glab mr create --title 'Keep it'", "https://forge.example/a/b/-/merge_requests/7\n", "Keep it (#7)"),
+        (
+            "glab mr create --title 'Keep all rows'",
+            "https://forge.example/a/b/-/merge_requests/7\n",
+            "Keep all rows (#7)",
+        ),
         ("gh pr create --fill", URL, ""),
         ("gh pr create --fill\necho --title 'Forged'", URL, ""),
         ("gh pr create --title 'Never opened'", "a pull request already exists", ""),

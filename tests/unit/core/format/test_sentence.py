@@ -206,6 +206,21 @@ def test_that_something_was_committed_is_not_told_beside_what(said: str) -> None
     assert to_plain_text(said) in build_fallback(replace(digest, committed=""), SETTING)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Merged the two readers into one",
+        "Pushed the filter down into the query",
+        "The new branch predictor now works",
+        "The pull request template now asks for tests",
+        "Commit messages are linted now",
+    ],
+)
+def test_what_reads_like_a_commit_and_is_a_result_is_told_beside_it(said: str) -> None:
+    digest = Digest(asks=("fix the reader",), outcomes=(said,), committed="Keep the last row of every table")
+    assert f"“{said}”" in build_fallback(digest, SETTING)
+
+
 def test_what_is_best_stays_whole_before_others_are_quoted() -> None:
     asks = (
         "find out why and fix it, with a test",

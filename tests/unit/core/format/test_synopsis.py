@@ -214,6 +214,8 @@ TABLE = "| What | Result | Time |\n|---|:--|---|\n| CSV → JSON | File `a.json`
 
 def test_a_row_of_a_table_is_a_sentence_of_its_own() -> None:
     assert find_outcome(f"Done:\n\n{TABLE}") == "CSV → JSON: File a.json created with all of the rows"
+    cells = TABLE.replace("created", "has `a \\| b`")
+    assert find_outcome(cells) == "CSV → JSON: File a.json has a | b with all of the rows"
     assert "|" not in find_outcome("| no table |") + find_outcome("| a | b |\n|---|---|\n| | |\n")
 
 

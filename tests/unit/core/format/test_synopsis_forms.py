@@ -54,6 +54,18 @@ def test_what_the_person_shall_do_or_the_agent_does_next_is_no_outcome_in_other_
     assert build_synopsis([TurnText(1, ASSISTANT, said)]).outcome == ""
 
 
-@pytest.mark.parametrize("said", ["现在已更新价格锁定的文案。", "请求的超时时间已改为两分钟。"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "现在已更新价格锁定的文案。",
+        "请求的超时时间已改为两分钟。",
+        "现在侧边栏显示登出按钮，已修复。",
+        "现在所有测试都通过了，解析器也修复了",
+        "首先修复了解析器，然后添加了测试。",
+        "如果没有登录，页面会跳转到登录页，已实现。",
+        "Note deletion now works in the sidebar.",
+        "Fixed the dialog, which now asks “Are you sure?”",
+    ],
+)
 def test_what_is_done_now_is_an_outcome(said: str) -> None:
     assert build_synopsis([TurnText(1, ASSISTANT, said)]).outcome == said
