@@ -20,7 +20,6 @@ _DRY = re.compile(r"(?<!\S)--dry-run(?!\S)")
 _SHELL = re.compile(r"\$[({A-Za-z_]")  # is worked out by the shell
 _COMMITTED = re.compile(r"^\[[^\]\n]*\b([0-9a-f]{7,40})\] ", re.MULTILINE)
 _OPENED = re.compile(r"^https?://\S+/(?:pull|merge_requests)/(\d+)\s*$", re.MULTILINE)
-_EXISTS = re.compile(r"already exists", re.IGNORECASE)
 
 
 def find_subject(command: str) -> str:
@@ -62,7 +61,7 @@ def find_commit_id(result: str) -> str:
 def find_pull_request(result: str) -> str:
     """Return the number of a pull request that was opened, "" for none, and for one that was there before."""
     found = _OPENED.search(result)
-    return found[1] if found and not _EXISTS.search(result) else ""
+    return found[1] if found and "already exists" not in result.lower() else ""
 
 
 def _iter_words(arguments: str) -> Iterator[str]:

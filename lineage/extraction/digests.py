@@ -200,10 +200,11 @@ class _TurnCounter:
         """Note the result of a call that commits, opens or checks: words of the agent, of the tool the id alone."""
         if running.check:
             self.checks[running.check] = not turn.error
-        commit_id, number = find_commit_id(turn.text), find_pull_request(turn.text)
-        if running.subject and commit_id and not turn.error:
+        if turn.error:
+            return
+        if running.subject and (commit_id := find_commit_id(turn.text)):
             self.commits.append(f"{running.subject} (`{commit_id}`)")
-        if running.title and number and not turn.error:
+        if running.title and (number := find_pull_request(turn.text)):
             self.pull_requests.append(f"{running.title} (#{number})")
 
     def _add_message(self, position: int, turn: Turn) -> None:

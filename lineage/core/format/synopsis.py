@@ -222,7 +222,7 @@ def _iter_asks(requests: Sequence[_Request], weights: Mapping[str, float]) -> It
                     "first sentence": depth == 0,
                     "problem": PROBLEM.search(line),
                     "printed": _PRINTED.match(line),
-                    "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
+                    "work": _measure_work(work, most),
                 }
                 depth += 1
                 needs_more = len(words) <= _BACKWARD_WORDS and BACKWARD.search(line)
@@ -266,7 +266,7 @@ def _iter_outcomes(
                     "future": FUTURE.search(line),
                     "short": length < _SHORT_WORDS,
                     "a check": CHECKED.match(line),
-                    "work": math.log1p(work) / math.log1p(max(most, _MUCH_WORK)),
+                    "work": _measure_work(work, most),
                     "last reply": place == len(replies) - 1,
                     "passive": PASSIVE.search(line),
                     "long": length > _LONG_WORDS,
@@ -275,6 +275,11 @@ def _iter_outcomes(
                 depth += 1
                 stated.append(_weigh(number, line, words, features, weights))
         yield from _put_leads_first(stated)
+
+
+def _measure_work(turns: int, most: int) -> float:
+    """Return how much of a session's work so many turns are, 1 for those of the part with `most` of a long one."""
+    return math.log1p(turns) / math.log1p(max(most, _MUCH_WORK))
 
 
 def _put_leads_first(stated: Sequence[Said]) -> Iterator[Said]:
