@@ -49,6 +49,7 @@ _CODE = re.compile(r"`([^`]+)`")
 _ENTRY = re.compile(
     r"\W*(?:\*\*)?`?[^\s`*—:]+(?: [^\s`*—:]+){0,4}`?(?:\*\*)?(?: ?\([^)]*\))?(?:\*\*)?:?(?:\*\*)?\s*(?:—|–|--|:| - )\s"
 )
+_DASH = re.compile(r"[—–:-]")
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"`[^`\n]*`|--[a-z][\w-]*+|\b(?:[\w-]++/)+[\w.-]*\w|\b\w[^\W_]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z][a-z]++[A-Z]\w*"
     r"|\b[\w-]{1,64}+\.[a-z]\w{0,3}\b|#\d+"
@@ -129,6 +130,7 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
+    message = list(_describe_message(text, len(sentences)))
     for number, sentence in enumerate(sentences):
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
         label = find_label(sentence.folded)
@@ -139,14 +141,15 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
             forms |= {ERRAND: rest[ERRAND]} if ERRAND in rest else {}
             forms |= {LEFT: rest["task"]} if "task" in rest else {}
         seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
-        seen |= dict.fromkeys(_shape(sentence, names), "")
-        seen |= dict.fromkeys(_position(sentence, number, len(sentences), text), "")
+        words = tokenize_folded(sentence.folded)
+        seen |= dict.fromkeys(_shape(sentence, words, names), "")
+        seen |= dict.fromkeys((*_position(number, len(sentences)), *message), "")
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
-        yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(sentence.folded), names)
+        yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(words), names)
 
 
 def _find_request_of_path(folded: str, language: str) -> dict[str, str]:
@@ -166,8 +169,8 @@ def _read_answers(turn: Turn, place: int, text: str) -> Iterator[Utterance]:
     """Yield the answers to questions that settle a choice: a person's decisions, in so many words."""
     for answer in find_answers(text, MAX_SENTENCE_LENGTH):
         seen = dict.fromkeys((ANSWER, "explicit", "decision"), answer.text)
-        names = find_names(answer.text)
-        yield Utterance(answer, turn.role, turn.id, place, "", seen, frozenset(), find_content(answer.folded), names)
+        content, names = find_content(tokenize_folded(answer.folded)), find_names(answer.text)
+        yield Utterance(answer, turn.role, turn.id, place, "", seen, frozenset(), content, names)
 
 
 def cut_conversation(text: str) -> str:
@@ -189,16 +192,14 @@ def find_names(text: str) -> frozenset[str]:
     return frozenset(name.strip("`").lower() for name in _NAME.findall(text))
 
 
-def find_content(folded: str) -> frozenset[str]:
+def find_content(words: Sequence[str]) -> frozenset[str]:
     """Return the words of a folded text that carry its content: of four letters or more, pairs of signs in CJK."""
-    words = tokenize_folded(folded)
     pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1 and not a.isascii())
     return frozenset([*(word for word in words if len(word) > 3), *pairs])
 
 
-def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
+def _shape(sentence: Sentence, words: Sequence[str], names: frozenset[str]) -> Iterator[str]:
     text = sentence.text
-    words = tokenize_folded(sentence.folded)
     count = len(words) - sum(not word.isascii() and len(word) == 1 for word in words) // 2 + len(_CODE.findall(text))
     yield next((name for limit, name in _LENGTHS.items() if count < limit), "45 words or more")
     codes = text.count("`") // 2
@@ -208,7 +209,7 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
         ("a question", asks_something(text)),
         ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
         ("begins in bold", text.lstrip("- ").startswith("**")),
-        ("a name before a dash", _ENTRY.match(text) is not None),
+        ("a name before a dash", _DASH.search(text) is not None and _ENTRY.match(text) is not None),
         ("an arrow", "→" in text or "->" in text),
         ("a dash", " — " in text or " - " in text),
         ("an emoji", _EMOJI.search(text) is not None),
@@ -224,10 +225,13 @@ def _shape(sentence: Sentence, names: frozenset[str]) -> Iterator[str]:
     yield from (name for name, holds in checks if holds)
 
 
-def _position(sentence: Sentence, number: int, count: int, text: str) -> Iterator[str]:
+def _position(number: int, count: int) -> Iterator[str]:
+    checks = (("first sentence", number == 0), ("last sentence", number == count - 1))
+    yield from (name for name, holds in checks if holds)
+
+
+def _describe_message(text: str, count: int) -> Iterator[str]:
     checks = (
-        ("first sentence", number == 0),
-        ("last sentence", number == count - 1),
         ("only sentence", count == 1),
         ("of many sentences", count > 6),
         ("short message", len(text) < 160),

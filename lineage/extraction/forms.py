@@ -74,15 +74,9 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
     >>> find_forms("ok, let's never push to main", "en")["rule"], find_forms("we dont push to main", "en")["negation"]
     ('never', 'don t')
     """
-    tables = _load_tables()
-    table = tables[language]
     if language in UNSPACED:
-        found = {form: phrase for phrase, forms in table.items() if phrase in folded for form in forms}
-        found = {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:_FIRST_SIGNS]}
-        # What somebody wants done stands at the end of a Japanese sentence.
-        verb = _POLITE.sub("", folded) if language == "ja" and STANDING not in found else ""
-        looks = [phrase for phrase, forms in table.items() if LOOK in forms and verb.endswith(phrase)]
-        return found | ({f"^{LOOK}": looks[0]} if looks else {})
+        return _find_unspaced(folded, language)
+    tables = _load_tables()
     words = tokenize_folded(folded)
     if language == "en":
         words = [part for word in words for part in _UNMARKED.get(word, (word,))]
@@ -91,7 +85,7 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
     table = tables[max(_SPACED, key=lambda one: hits[one] + (one == language) / 2)]
     first = _skip_openers(words, table)
     asked = first + _count_request(words[first:], table)
-    found = {}
+    found = dict[str, str]()
     for phrase in (one for one in phrases if one in table):  # in order: a set has none
         for form in table[phrase]:
             if form == ERRAND and phrases[phrase] not in (first, asked):
@@ -101,6 +95,19 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
             if form[0] != "^" or phrases[phrase] == first or (form in _AT_ONCE and phrases[phrase] == 0):
                 found.setdefault(form, phrase)
     return found
+
+
+def _find_unspaced(folded: str, language: str) -> dict[str, str]:
+    table, beginnings = _load_tables()[language], _load_first_signs(language)
+    phrases = [phrase for sign in {*folded} for phrase in beginnings.get(sign, ()) if phrase[1] in folded]
+    found = {form: phrase for _, phrase in sorted(phrases) for form in table[phrase]}
+    found = {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:_FIRST_SIGNS]}
+    if language != "ja" or STANDING in found:
+        return found
+    # What somebody wants done stands at the end of a Japanese sentence.
+    verb = _POLITE.sub("", folded)
+    looks = [phrase for _, phrase in sorted(phrases) if LOOK in table[phrase] and verb.endswith(phrase)]
+    return found | ({f"^{LOOK}": looks[0]} if looks else {})
 
 
 def asks_something(text: str) -> bool:
@@ -185,6 +192,15 @@ def _load_tables() -> dict[str, dict[str, list[str]]]:
             for phrase in phrases.split(", "):
                 tables[language].setdefault(phrase, []).append(form)
     return tables
+
+
+@cache
+def _load_first_signs(language: str) -> dict[str, list[tuple[int, str]]]:
+    """Return first sign → the phrases of a language that begin with it, each with its place in the table."""
+    beginnings = dict[str, list[tuple[int, str]]]()
+    for numbered in enumerate(_load_tables()[language]):
+        beginnings.setdefault(numbered[1][0], []).append(numbered)
+    return beginnings
 
 
 @cache

@@ -20,8 +20,8 @@ class Weights:
 
     def compute_score(self, features: Iterable[str]) -> float:
         """Return the likelihood that a good colleague would keep a sentence, from 0 to 1."""
-        # Added in the order of their names: floating point must not depend on the order of a set.
-        total = self.bias + sum(self.features.get(name, 0.0) for name in sorted(features))
+        # Added exactly: floating point must not depend on the order of a set.
+        total = math.fsum((self.bias, *[self.features.get(name, 0.0) for name in features]))
         return round(1 / (1 + math.exp(-total)), 4)
 
 

@@ -12,10 +12,12 @@ _UNSPACED = re.compile(f"[{_WIDE}]")
 _TOKEN = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 # Signs that nobody sees: a word is the same with and without them.
 _INVISIBLE = re.compile("[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
-_NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")  # with the letter that an accent may stand on
 # Dashes, bullets, arrows, boxes and pictures: no folding changes them, and they are in no word.
 _SIGNS = r"\u00a7\u00b0\u00b7\u00d7\u2013\u2014\u2022\u2190-\u2199\u2500-\u2775\u2794-\u27bf\U0001f300-\U0001faff"
 _LETTER = re.compile(rf"[^\x00-\x7f{_SIGNS}]")
+# Nor does it change the letters of China, Japan and Korea, unless a mark follows one.
+_CONSTANT = rf"\x00-\x7f{_SIGNS}\u3001\u3002\u300c-\u300f\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3"
+_CHANGEABLE = re.compile(f"[^{_CONSTANT}]+")
 _STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("…", "..."))
 _BLANKS = bytes(code if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 _ENDS = " .!。！\"'“”«»"
@@ -36,11 +38,20 @@ def fold_text(text: str) -> str:
     lowered = _INVISIBLE.sub("", text).lower()
     if not _LETTER.search(lowered):
         return lowered
-    # The slow forms touch the rest only: one sign in a long result must not cost as much as a long text.
-    return _NOT_ASCII.sub(lambda match: _fold_signs(match[0]), lowered)
+    return _fold_changeable(lowered)
 
 
-@lru_cache(1 << 10)  # most are the same few arrows and dashes
+def _fold_changeable(lowered: str) -> str:
+    """Fold the rest alone: one sign in a long result must not cost as much as a long text."""
+    parts, end = list[str](), 0
+    for match in _CHANGEABLE.finditer(lowered):
+        start = max(end, match.start() - 1)  # with the letter that an accent may stand on
+        parts += (lowered[end:start], _fold_signs(lowered[start : match.end()]))
+        end = match.end()
+    return "".join((*parts, lowered[end:]))
+
+
+@lru_cache(1 << 12)  # most are the same few arrows, dashes and commas, each with the letter before it
 def _fold_signs(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text).casefold()
     # NFC afterwards: Japanese and Korean letters come apart in NFD and have to match whole.

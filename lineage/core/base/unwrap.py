@@ -26,6 +26,7 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\([^()\s]{0,400}\)")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _HYPHEN = re.compile(r"-\n(?<=[^\W\d_]-\n)[ \t]{0,80}(?=[^\W\d_])")  # begins with what the engine can jump to
 _NAME, _NUMBER = r"[\w.-]{1,40}[ \t]{0,40}[|│][^\w\n]{0,80}", r"\d[\w:.,+/-]{0,60}[^\w\n]{0,80}"
+_NUMBERS = re.compile(rf"^[^\w\n]{{0,80}}(?:{_NUMBER}){{1,4}}", re.MULTILINE)
 _MARGIN = re.compile(  # the name of a service before its bar, numbers, times
     rf"^[^\w\n]{{0,80}}(?:{_NAME}(?:{_NUMBER}){{0,4}}|(?:{_NUMBER}){{1,4}})", re.MULTILINE
 )
@@ -35,7 +36,7 @@ _INLINE = frozenset(("a", "abbr", "b", "code", "em", "font", "i", "mark", "s", "
 def unwrap_text(text: str) -> str:
     """Return the text as it is read."""
     if "\\" in text:
-        text = _BREAK.sub("\n", _CODES.sub(_decode_codes, text))
+        text = _BREAK.sub("\n", _CODES.sub(_decode_codes, text) if "\\u" in text else text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if "<" in text:
@@ -48,7 +49,7 @@ def unwrap_text(text: str) -> str:
         text = unquote(text)
     if "-\n" in text:
         text = _HYPHEN.sub("", text)
-    return _MARGIN.sub("", text)
+    return (_MARGIN if "|" in text or "│" in text else _NUMBERS).sub("", text)
 
 
 def list_readings(text: str) -> tuple[str, ...]:
