@@ -312,17 +312,37 @@ def test_a_rule_in_few_words_is_one_and_so_is_one_that_says_what_to_look_at(text
         "根本原因已找到。",
         "The root cause is confirmed.",
         "I've found the root cause.",
+        "The root cause is in `journal-store.ts`.",
+        "The root cause is the buffer.",
+        "原因はCSSの二重オフセットです。",
+        "根本原因是缓存没有清空。",
     ],
 )
-def test_that_there_is_a_cause_is_no_lesson(text: str) -> None:
+def test_that_there_is_a_cause_or_a_word_for_it_is_no_lesson(text: str) -> None:
     assert texts(Turn(USER, "Why does it fail?"), Turn(ASSISTANT, text)) == []
 
 
 @each(
-    "text", ["原因はキャッシュの期限切れです。", "The root cause is clear: the cache of the parser is never emptied."]
+    "text",
+    [
+        "原因は`worker.py`のキャッシュが期限切れのまま読まれていたことです。",
+        "The root cause is clear: the cache of the parser is never emptied.",
+    ],
 )
 def test_which_cause_it_is_is_a_lesson(text: str) -> None:
     assert texts(Turn(USER, "Why does it fail?"), Turn(ASSISTANT, text)) == [text]
+
+
+@each(
+    "text",
+    [
+        "use subagents to fix all",
+        "use chrome to access the local server",
+        "Keep IDs, ordering, and content otherwise unchanged.",
+    ],
+)
+def test_how_to_do_what_is_wanted_now_is_no_rule(text: str) -> None:
+    assert texts(Turn(USER, text), Turn(ASSISTANT, "Done.")) == []
 
 
 @each("text", ["原因は接続プールの枯渇なのは明らか", "エラーの原因は署名の期限切れだと確か"])

@@ -27,6 +27,10 @@ TURNS = st.lists(
 )
 
 
+CAUSE = "The root cause is that `reader.py` splits on each newline."
+GERMAN_CAUSE = "Die Ursache war der Puffer von `reader.py`: er ist zu klein."
+
+
 def said(role: str, text: str) -> Turn:
     return Turn(role, text)
 
@@ -42,7 +46,7 @@ def test_a_session_is_condensed_to_what_happened() -> None:
             Turn(ASSISTANT, "", name="Read", input="src/other.py"),
             said(
                 ASSISTANT,
-                "The root cause is that it splits.\n\nWe decided to keep the newline. Next steps: release it.",
+                f"{CAUSE}\n\nWe decided to keep the newline. Next steps: release it.",
             ),
         ]
     )
@@ -54,10 +58,10 @@ def test_a_session_is_condensed_to_what_happened() -> None:
         ("pytest -q",),
     )
     assert found.tools == (("Edit", 2), ("Bash", 1), ("Read", 1))
-    assert found.last_reply.startswith("The root cause is that it splits.\n\nWe decided")
+    assert found.last_reply.startswith(f"{CAUSE}\n\nWe decided")
     assert found.asks == ("Why does reader.py fail?",)
-    assert found.outcomes[0] == "The root cause is that it splits."
-    assert found.lessons == ("The root cause is that it splits.",)
+    assert found.outcomes[0] == CAUSE.replace("`", "")
+    assert found.lessons == (CAUSE,)
     assert found.decisions == ("We decided to keep the newline.",)
     assert found.open_items == ("Next steps: release it.",)
     assert found.names == ("reader.py",)
@@ -258,10 +262,10 @@ def test_a_long_hostile_text_has_a_digest(unit: str) -> None:
 
 def test_decisions_lessons_and_open_points_are_found_in_other_languages_and_not_in_tables() -> None:
     table = "| a | We decided to keep it |"
-    text = f"Decidimos manter o Postgres.\n{table}\nDie Ursache war der Puffer.\n残タスクはテストです。"
+    text = f"Decidimos manter o Postgres.\n{table}\n{GERMAN_CAUSE}\n残タスクはテストです。"
     found = build_digest([said(ASSISTANT, text)])
     assert found.decisions == ("Decidimos manter o Postgres.",)
-    assert found.lessons == ("Die Ursache war der Puffer.",)
+    assert found.lessons == (GERMAN_CAUSE,)
     assert found.open_items == ("残タスクはテストです。",)
 
 
