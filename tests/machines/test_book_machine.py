@@ -18,7 +18,7 @@ from lineage.core.base.book_paths import BookRef
 from lineage.core.books import book_edits as changes
 from lineage.core.books.book import Book, parse_book, read_properties, serialize_book
 from lineage.core.books.book_edits import Cap
-from lineage.core.books.entry import ASSISTANT_TURN, MANUAL, Entry, new_entry
+from lineage.core.books.entry import ASSISTANT_TURN, BEFORE, MANUAL, Entry, new_entry
 from lineage.core.format.documents import FORMAT
 from lineage.documents import Books
 from lineage.errors import FormatError, LineageError
@@ -72,7 +72,8 @@ class BookMachine(RuleBasedStateMachine):
         if entry := self.chosen(which):
             word = self.fresh()
             first = next(one for one in self.books.read(REF).entries if one.id == entry.id)  # of copies it is edited
-            gone = set(WORD.findall(first.body)) & self.live
+            # With the body goes what its marker keeps of the body before it.
+            gone = set(WORD.findall(f"{first.body}{dict(first.more).get(BEFORE, '')}")) & self.live
             self.live = self.live - gone | {word}
             self.apply(lambda book: changes.edit(book, entry.id, word, NOW), hand, place, form, gone)
 

@@ -166,9 +166,13 @@ def test_a_session_that_only_the_spool_holds_can_be_removed(root: Path, tmp_path
         assert end_session(ws, "s-9").status == "refused"
 
 
-def test_a_session_that_a_sync_brought_since_the_last_reindex_can_be_removed(root: Path) -> None:
+@pytest.mark.parametrize("is_claimed", [True, False], ids=["claimed", "without its claim"])
+def test_a_session_that_a_sync_brought_since_the_last_reindex_can_be_removed(root: Path, is_claimed: bool) -> None:
     with open_test_workspace(root) as ws:
-        manifest = root / ws.index.list_sessions(None, reference="s-1")[0].manifest_path
+        session = ws.index.list_sessions(None, reference="s-1")[0]
+        manifest = root / session.manifest_path
+        if not is_claimed:
+            (root / "memory" / "claims" / f"{session.session_token}.md").unlink()
         data = manifest.read_bytes()
         manifest.unlink()
         reindex(ws, confirmed=True)

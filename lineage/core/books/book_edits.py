@@ -18,10 +18,10 @@ from lineage.core.books.book import (
     with_parts,
 )
 from lineage.core.books.entry import (
+    ASSISTANT_TURN,
     CONFIRMED,
     TASK,
     UNTIL_CAPTURE,
-    USER_SOURCES,
     USER_STATED,
     Entry,
     compute_entry_id,
@@ -88,8 +88,12 @@ def claim(book: Book, identifier: str, before: str, now: str) -> Book:
 
 
 def _claim(entry: Entry, before: str) -> Entry:
-    noted = note_before(entry, before)
-    return noted if noted.source in USER_SOURCES else noted._replace(source=CONFIRMED)
+    return _confirm_source(note_before(entry, before))
+
+
+def _confirm_source(entry: Entry) -> Entry:
+    """Count an entry as the user's. What else somebody, or a newer version, wrote for its source stays."""
+    return entry._replace(source=CONFIRMED) if entry.source == ASSISTANT_TURN else entry
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

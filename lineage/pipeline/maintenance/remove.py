@@ -211,7 +211,7 @@ def _find_unused_claims(ws: Workspace, token: str, paths: Iterable[str]) -> set[
 
 
 def resolve_removal(ws: Workspace, reference: str, *, again: bool) -> str:
-    """Return the token of a session: indexed, in spool, claims or books only, or removed. Raise as `remove`."""
+    """Return the token of a session: indexed, in spool or files only, or removed. Raise as `remove`."""
     tokens = [reference] if TOKEN.fullmatch(reference) else []
     agents = sorted({DEFAULT_AGENT, *ws.index.list_agents(), *list_published_agents(ws)})
     tokens += [derive_session_token(agent, reference) for agent in agents]
@@ -224,8 +224,8 @@ def resolve_removal(ws: Workspace, reference: str, *, again: bool) -> str:
         if removed:
             raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
         for token in tokens:
-            documents = ws.documents
-            if documents.spool.list_pending(token) or documents.claims.has(token) or list_session_books(ws, token):
+            # A sync may have brought its files since the index was filled.
+            if ws.documents.spool.list_pending(token) or _list_paths(ws, token):
                 return token
         raise
 
