@@ -1,6 +1,6 @@
 """One session as it stands in the workspace, its lock, the repair of an interrupted capture, and a flow's result."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -172,9 +172,9 @@ def locked_session(
 
 def load_session(ws: Workspace, token: str, parent: str | None = None) -> Session:
     """Return the session as its claim, manifest and jobs describe it; `parent` is the token of a sub-agent's parent."""
-    stem = ws.documents.claims.get_stem(token) or _find_unclaimed_stem(ws, token)
-    manifest = ws.documents.manifests.get(stem) if stem else None
     jobs = tuple(ws.documents.spool.list_pending(token))
+    stem = ws.documents.claims.get_stem(token) or _find_unclaimed_stem(ws, token) or _find_begun_stem(ws, jobs)
+    manifest = ws.documents.manifests.get(stem) if stem else None
     return Session(token, stem, manifest, jobs, load_session(ws, parent) if parent else None)
 
 
@@ -257,6 +257,16 @@ def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
         paths = [entry.key for entry in ws.documents.store.list(naming.MEMORY) if token in entry.key]
     names = (name for path in paths if (name := naming.parse_path(path)) and name.kind == naming.MANIFEST)
     return next((name.stem for name in names if ws.documents.manifests.get(name.stem)), None)
+
+
+def _find_begun_stem(ws: Workspace, jobs: Iterable[Job]) -> str | None:
+    """Return the stem that a capture without claim and manifest, of which a crash left the first file, was made for."""
+    for job in jobs:
+        kind = naming.COMPACTION if job.flow == COMPACTION else naming.TRANSCRIPT
+        artifact = ws.documents.artifacts.get(naming.artifact_path(naming.build_stem(job.captured_at, job.token), kind))
+        if artifact and (manifest := naming.parse_path(artifact.manifest_path)):
+            return manifest.stem
+    return None
 
 
 def finish_interrupted(ws: Workspace, session: Session, source: SessionSource | None = None) -> list[Artifact]:
