@@ -38,7 +38,7 @@ _PRODUCT_WORTH = 3  # of a subject, in halves of a word that it shares
 _MAX_PER_KIND = 8
 _MAX_COMMITS = 50
 _MAX_CHECK_LENGTH = 200
-_MAX_NAMES = 64
+_MAX_NAMES, _MAX_MOST_EDITED = 64, 6
 _MAX_PLAIN_NAME = 60
 _PATH_END = re.compile(r"[\\/]")
 
@@ -74,6 +74,7 @@ def build_digest_and_candidates(
     # Summaries are read unasked: what waits for a person's confirmation stands in none.
     clean = [candidate for candidate in candidates if not (candidate.tool or candidate.waits)]
     synopsis = build_synopsis(iter_texts(turns), lambda found: _find_faults(evidence, found))
+    edited = tuple(name for name in counter.inputs[EDITS] if name not in hidden)
     digest = Digest(
         turns=len(turns),
         requests=_collect_requests(turns),
@@ -85,7 +86,8 @@ def build_digest_and_candidates(
         committed=_choose_subject(commits, synopsis, evidence, len(turns)),
         opened=_choose_subject(pulls, synopsis, evidence, len(turns)),
         checks=tuple(command for command in checks if command not in hidden),
-        edited_files=tuple(name for name in counter.inputs[EDITS] if name not in hidden),
+        edited_files=edited,
+        most_edited=tuple(sorted(edited, key=lambda name: -counter.inputs[EDITS][name])[:_MAX_MOST_EDITED]),
         read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),
         commands=tuple(counter.inputs[RUNS]),
         tools=tuple(sorted(counter.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
@@ -163,7 +165,7 @@ class _TurnCounter:
     def __init__(self) -> None:
         self.replies = self.errors = 0
         self.last_reply = ("", 0)
-        self.inputs: dict[frozenset[str], dict[str, None]] = {names: {} for names in (EDITS, READS, RUNS)}
+        self.inputs: dict[frozenset[str], Counter[str]] = {names: Counter() for names in (EDITS, READS, RUNS)}
         self.tool_counts: Counter[str] = Counter()
         self.commits: list[str] = []
         self.pull_requests: list[str] = []
@@ -187,7 +189,7 @@ class _TurnCounter:
         name = get_tool_name(turn)
         for names, inputs in self.inputs.items():
             if name in names:
-                inputs.update(dict.fromkeys(list_call_files(turn)))
+                inputs.update(list_call_files(turn))
         if name in RUNS and turn.role == ASSISTANT:
             whole = "\n".join((*(part.text for part in turn.parts), turn.input))
             subject, title = find_subject(whole), find_title(whole)

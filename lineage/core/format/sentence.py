@@ -189,9 +189,12 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     outcome = ", ".join(filter(None, (committed, outcome)))
     asked = asked or ("a request" if digest.requests else "no request")
     text = f"{place}, {asked} → {outcome or actions}"
-    if needs_tail or len(text.split()) < MIN_WORDS:
-        text += tail
-    return f"{text}."
+    # A message at the end of a long session tells of its last step: what was edited most says what the work was on.
+    edited = "" if committed or actions else _format_edits(digest, text)
+    with_edited = f"{text}{edited}"
+    if edited and count_words(with_edited) <= MAX_WORDS and len(with_edited.split()) >= MIN_WORDS:
+        return f"{with_edited}."
+    return f"{text}{tail}." if needs_tail or len(text.split()) < MIN_WORDS else f"{text}."
 
 
 def find_first_request(requests: Iterable[str]) -> str:
@@ -340,16 +343,28 @@ def _ends_clause(words: Sequence[str], at: int) -> bool:
 
 def _format_actions(digest: Digest) -> str:
     """Return the agent's actions in few words, however odd the names of its files."""
-    names = [name for name in dict.fromkeys(map(base_name, digest.edited_files)) if _SAFE_NAME.fullmatch(name)]
-    shown = names[:_MAX_FILES] if count_words(" ".join(names[:_MAX_FILES])) <= _MAX_FILES else []
-    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    edited = f"edited {', '.join(shown)}{more}" if shown else "edited files" if digest.edited_files else ""
+    edited = _format_edits(digest, "").removeprefix(", ") or ("edited files" if digest.edited_files else "")
     ran = f"ran {pluralize(len(digest.commands), 'command')}" if digest.commands else ""
     calls = sum(count for _, count in digest.tools)
     made = f"made {pluralize(calls, 'tool call')}" if calls else ""
     return (
         " and ".join(filter(None, (edited, ran))) or made or ("the agent answered" if digest.replies else "no answer")
     )
+
+
+def _format_edits(digest: Digest, text: str) -> str:
+    """Return which files were edited, those with most edits first, "" for none with a plain name that isn't told."""
+    names = list(_list_plain_names(digest.edited_files))
+    shown = [name for name in _list_plain_names((*digest.most_edited, *digest.edited_files)) if name in names]
+    shown = shown[:_MAX_FILES]
+    if all(name in text for name in shown) or count_words(" ".join(shown)) > _MAX_FILES:
+        return ""
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return f", edited {', '.join(shown)}{more}"
+
+
+def _list_plain_names(paths: Iterable[str]) -> Iterator[str]:
+    return (name for name in dict.fromkeys(map(base_name, paths)) if _SAFE_NAME.fullmatch(name))
 
 
 def _contains(sentence: str, anchor: str) -> bool:

@@ -52,6 +52,7 @@ def test_a_session_is_condensed_to_what_happened() -> None:
     )
     assert (found.turns, found.replies, found.errors) == (7, 1, 1)
     assert found.requests == ("Why does reader.py fail?",)
+    assert found.most_edited == found.edited_files
     assert (found.edited_files, found.read_files, found.commands) == (
         ("src/reader.py",),
         ("src/other.py",),
@@ -267,6 +268,13 @@ def test_decisions_lessons_and_open_points_are_found_in_other_languages_and_not_
     assert found.decisions == ("Decidimos manter o Postgres.",)
     assert found.lessons == (GERMAN_CAUSE,)
     assert found.open_items == ("残タスクはテストです。",)
+
+
+def test_the_files_with_most_edits_stand_first() -> None:
+    edited = ["a.py", "b.py", "c.py", "b.py", "c.py", "b.py", *(f"x{at}.py" for at in range(9))]
+    found = build_digest([Turn(ASSISTANT, "", name="Edit", input=name) for name in edited])
+    assert found.most_edited == ("b.py", "c.py", "a.py", "x0.py", "x1.py", "x2.py")
+    assert found.edited_files[:4] == ("a.py", "b.py", "c.py", "x0.py")
 
 
 def test_what_was_open_long_ago_is_not_open() -> None:

@@ -40,6 +40,7 @@ DIGESTS = draw_named_tuples(
     opened=PROSE,
     replies=st.integers(0, 10**6),
     edited_files=LISTS,
+    most_edited=LISTS,
     read_files=LISTS,
     commands=LISTS,
     tools=st.lists(st.tuples(NAMES, st.integers(1, 10**6)), max_size=3).map(tuple),
@@ -96,8 +97,11 @@ def test_the_fallback_is_plain_text_on_one_line(digest: Digest, setting: Sentenc
             "In demo, “Why?” → ran 9000 commands, and the codex session ended after 10000 turns.",
         ),
         (
-            Digest(turns=1, requests=("<script>", "Why?"), edited_files=("src/a.py", "b.py", "c.py", "d.py")),
-            "In demo, “script” → edited a.py, b.py, c.py and 1 more, and the codex session ended after 1 turn.",
+            Digest(
+                turns=1, requests=("<script>", "Why?"), edited_files=("src/a.py", "b.py", "c.py", "d.py"),
+                most_edited=("d.py",),
+            ),
+            "In demo, “script” → edited d.py, a.py, b.py and 1 more, and the codex session ended after 1 turn.",
         ),
         (
             Digest(turns=2, requests=("8", "1, please"), replies=1),
@@ -180,6 +184,18 @@ def test_what_stands_in_brackets_is_left_out_where_there_is_no_room_for_it() -> 
     assert "“moved the reader of all tables… behind the parser() that keeps the rows of each of them in memory”" in told
     short = build_fallback(Digest(asks=("fix the reader (of rows) now",), outcomes=("Fixed.",)), SETTING)
     assert "“fix the reader (of rows) now”" in short
+
+
+def test_what_was_edited_most_is_told_where_nothing_was_committed_and_there_is_room() -> None:
+    said = Digest(asks=("build the page of all the groups",), outcomes=("The list of open points is empty now",))
+    edited = replace(said, edited_files=("src/a.py", "web/groups.tsx", "b.py", "c.py"), most_edited=("web/groups.tsx",))
+    whole = "In demo, “build the page of all the groups” → “The list of open points is empty now”"
+    assert build_fallback(edited, SETTING) == f"{whole}, edited groups.tsx, a.py, b.py and 1 more."
+    assert build_fallback(said, SETTING) == f"{whole}."
+    committed = replace(edited, committed="Add the page of all the groups")
+    assert "edited" not in build_fallback(committed, SETTING)
+    told = replace(said, outcomes=("Added a.py to the list",), edited_files=("src/a.py",))
+    assert "edited" not in build_fallback(told, SETTING)
 
 
 def test_what_was_committed_is_told_before_what_a_message_says() -> None:
