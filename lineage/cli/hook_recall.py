@@ -117,16 +117,19 @@ def _give(root: str, question: Question) -> str:
 
     question.project_keys = list_project_keys(registry.find_field(question.payload, "cwd"))
     connection = open_index(root)
-    set_deadline(connection, question.deadline)
-    ensure_folder(root, hook_protocol.RECALL_LOG)
-    with _GivenLog(_find_log(root, question.agent, question.session)) as log:
-        log.lock(question.deadline)
-        items = ASKERS[question.kind](question, connection, log.read_ids()).items
-        entries = [_describe_item(question, item) for item in items]
-        # What is noted as given is given: nobody reads the answer of a question whose time is over.
-        if time.monotonic() > question.deadline or not question.decide():
-            raise TimeoutError("the answer came too late")
-        log.append(entries)
+    try:
+        set_deadline(connection, question.deadline)
+        ensure_folder(root, hook_protocol.RECALL_LOG)
+        with _GivenLog(_find_log(root, question.agent, question.session)) as log:
+            log.lock(question.deadline)
+            items = ASKERS[question.kind](question, connection, log.read_ids()).items
+            entries = [_describe_item(question, item) for item in items]
+            # What is noted as given is given: nobody reads the answer of a question whose time is over.
+            if time.monotonic() > question.deadline or not question.decide():
+                raise TimeoutError("the answer came too late")
+            log.append(entries)
+    finally:
+        connection.close()  # a removal would wait for it
     return "\n\n".join([f"{_HEADINGS[question.kind]}, {_NOTE}", *map(format_item, items)]) if items else ""
 
 

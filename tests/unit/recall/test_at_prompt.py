@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ OTHERS = ("Draw the chart of visitors in blue.", "The chart is blue now, with a 
 
 
 def recall(root: Path, prompt: str = ASKED, keys: Sequence[str] = (KEY,), **asked: Any) -> Recall:
-    return recall_at_prompt(reader.open_index(str(root)), keys, "default", prompt, **asked)
+    with closing(reader.open_index(str(root))) as connection:
+        return recall_at_prompt(connection, keys, "default", prompt, **asked)
 
 
 def talk(root: Path, session: str = "s-1", texts: Sequence[str] = TALK, **payload: object) -> str:
@@ -104,7 +106,7 @@ def test_neither_a_removed_session_nor_the_running_one_nor_what_was_given(tmp_pa
     token = talk(tmp_path)
     (item,) = recall(tmp_path).items
     assert recall(tmp_path, exclude_session="s-1").items == ()
-    assert recall_at_prompt(reader.open_index(str(tmp_path)), [KEY], "default", ASKED, given=[item.id]).items == ()
+    assert recall(tmp_path, given=[item.id]).items == ()
     tombstone = tmp_path / "memory" / "tombstones" / f"{token}.md"
     tombstone.parent.mkdir(parents=True)
     tombstone.write_text("the index doesn't know of it yet")
