@@ -75,9 +75,15 @@ class RemovedError(LineageError):
 
 
 class NotFoundError(LineageError):
-    """A reference matches no session, or more than one."""
+    """A reference matches no session."""
 
     default_hint = "run `lineage list` to see what is there"
+
+
+class AmbiguousError(NotFoundError):
+    """A reference matches more than one session."""
+
+    default_hint = "give more characters of the id"
 
 
 class DatabaseDamaged(LineageError):

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from lineage.core.base.links import to_one_line
 from lineage.core.base.normalize import is_unspaced
 from lineage.core.base.sequences import Replayable
 from lineage.core.format.digest import Digest
+from lineage.core.format.sentence import base_name
 from lineage.core.format.summary import CHECK
 from lineage.core.format.synopsis import Synopsis, build_synopsis, find_content_words
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
@@ -87,7 +88,7 @@ def build_digest_and_candidates(
         opened=_choose_subject(pulls, synopsis, evidence, len(turns)),
         checks=tuple(command for command in checks if command not in hidden),
         edited_files=edited,
-        most_edited=tuple(sorted(edited, key=lambda name: -counter.inputs[EDITS][name])[:_MAX_MOST_EDITED]),
+        most_edited=_list_most_edited({path: counter.inputs[EDITS][path] for path in edited}),
         read_files=tuple(name for name in counter.inputs[READS] if name not in hidden),
         commands=tuple(counter.inputs[RUNS]),
         tools=tuple(sorted(counter.tool_counts.items(), key=lambda item: (-item[1], item[0]))),
@@ -99,6 +100,14 @@ def build_digest_and_candidates(
         ending=_classify_ending(turns),
     )
     return digest, candidates
+
+
+def _list_most_edited(edits: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the base names with most edits: a project may have many files of one name."""
+    counts = Counter[str]()
+    for path, count in edits.items():
+        counts[base_name(path)] += count
+    return tuple(name for name, _ in counts.most_common(_MAX_MOST_EDITED))
 
 
 def _find_words(path: str) -> str:

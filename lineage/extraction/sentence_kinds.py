@@ -52,9 +52,11 @@ _MERE_CAUSE = re.compile(  # that there is one, not which: "the root cause is co
     r"(?:根本)?原因は(?:.{0,4}です|.{0,5}(?:確定|特定|判明|明確|明らか|分か|わか).{0,9})|"
     r"(?:根本)?原因(?:已|已经|现在)*(?:确定|找到|明确|查明|定位)(?:了|到了)?)\W*$"
 )
-_CAUSE = re.compile("cause|causa|ursache|原因[は是在]")
+_CAUSE = re.compile(r"\b(?:cause|causa|ursache)\b|原因[は是在]")
 # "Use sub-agents to fix all of them" is for the moment.
-_PURPOSE = re.compile(r"\bto (?:access|check|debug|find|fix|inspect|look|see|test|troubleshoot|try|verify)\b")
+_PURPOSE = re.compile(
+    r"\W*(?:(?:also|and|now|please) )*use [^,.;:]*\bto (?:access|debug|fix|look|see|troubleshoot|try)\b"
+)
 _NORMS = frozenset({"wish", "must", "rule"})
 _ORDERS = frozenset({"wish", "must", "^rule", "standing"})
 _REASONS = frozenset({"negation", "instead", "cause", "standing"})
@@ -124,7 +126,8 @@ def _is_habit(one: Utterance) -> bool:
     seen = one.seen.keys()
     is_norm = seen >= {"must", "impersonal"} and _has_subject(one)
     is_custom = (is_norm or CUSTOM in one.marks) and "a name" not in seen
-    is_general = AT_HAND not in one.marks and _PARTICULAR.isdisjoint(seen) and not _PURPOSE.search(one.sentence.folded)
+    is_for_now = _PURPOSE.match(one.sentence.folded) is not None and _CONTRASTS.isdisjoint(seen)
+    is_general = AT_HAND not in one.marks and _PARTICULAR.isdisjoint(seen) and not is_for_now
     return is_general and (is_custom or HABIT in one.marks)
 
 
@@ -152,7 +155,8 @@ def _is_told(one: Utterance) -> bool:
     phrase = one.seen.get("explicit", "")
     is_said = phrase != "" and ("standing" not in one.seen or one.seen["standing"] not in phrase)
     # "The root cause is in `store.ts`" says too little to hold for its words alone.
-    is_bare = _CAUSE.search(text) is not None and not _SHORT.isdisjoint(one.seen)
+    is_cause = _CAUSE.search(phrase if phrase.isascii() else text) is not None and "decision" not in one.seen
+    is_bare = is_cause and not _SHORT.isdisjoint(one.seen)
     return has_label or (is_said and not is_bare)
 
 

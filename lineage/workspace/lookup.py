@@ -16,7 +16,7 @@ from lineage.core.format.manifest import list_artifact_paths
 from lineage.core.format.turns import Turn
 from lineage.documents import Documents, HookEvent
 from lineage.documents.artifacts import LoadedDocument, load_stored_document
-from lineage.errors import FormatError, NotFoundError
+from lineage.errors import AmbiguousError, FormatError, NotFoundError
 from lineage.index import ArtifactRow, SessionRow, TurnTexts, build_row, build_row_from_hash
 from lineage.index.books import parse_owner_token
 from lineage.store import MissingError, Store, compute_sha256, iter_chunks, read_or_none
@@ -111,7 +111,7 @@ def resolve_session(ws: Workspace, reference: str) -> SessionRow:
         agents = len({row.agent_id for row in matches}) > 1
         names = ", ".join(row.session_id + f" ({row.agent_id})" * agents for row in matches[:SHOWN_CANDIDATES])
         more = " …" if len(matches) > SHOWN_CANDIDATES else ""
-        raise NotFoundError(f"{reference!r} is ambiguous: {names}{more}", hint="give more characters of the id")
+        raise AmbiguousError(f"{reference!r} is ambiguous: {names}{more}")
     return matches[0]
 
 

@@ -471,7 +471,8 @@ class WorkspaceMachine(RuleBasedStateMachine):
 
     def findings(self, ws: Workspace) -> list[Any]:
         found = verify(ws)
-        found = [f for f in found if not (self.half_removed and SAID.fullmatch(f.what))]
+        left = {f"entry {identifier} is what a removed session said" for identifier in self.list_left_entries()}
+        found = [f for f in found if f.what not in left]
         return [f for f in found if not (f.what in CAME_BACK and f.path in self.brought_back)]
 
     def entries(self) -> set[tuple[str, str]]:
@@ -480,10 +481,18 @@ class WorkspaceMachine(RuleBasedStateMachine):
         A sync brought them back, or the machine that removed them was lost in the middle. Until then they stand in a
         book, and are in no index.
         """
-        books, left = self.ws.documents.books, [who.word for who in self.half_removed]
+        left = self.list_left_entries()
+        return {(identifier, body) for identifier, body in self.list_book_entries() if identifier not in left}
+
+    def list_left_entries(self) -> set[str]:
+        """The ids of what removals left in books when their machine was lost in the middle."""
+        words = [who.word for who in self.half_removed]
+        return {identifier for identifier, body in self.list_book_entries() if any(word in body for word in words)}
+
+    def list_book_entries(self) -> list[tuple[str, str]]:
+        books = self.ws.documents.books
         refs = (ref for ref in books.list() if ref.path not in self.brought_back)
-        entries = {(entry.id, entry.body) for ref in refs for entry in books.read(ref).entries}
-        return {(identifier, body) for identifier, body in entries if not any(word in body for word in left)}
+        return [(entry.id, entry.body) for ref in refs for entry in books.read(ref).entries]
 
     def no_byte_is_left_of(self, who: Who) -> None:
         """The session's word is in no file, but for those that the machine put there itself."""

@@ -1,9 +1,9 @@
 """Removal as a person sees it: what goes, what stays, what is said about it, and that it cannot be cut off for good.
 
-Fails without any of these lines of pipeline/maintenance/remove.py: the deletion of `_list_paths`, `spool.discard`,
-`index.delete_session`, `publish_all`, `index.scrub`, `store.collect_garbage`; without `spool.put` in `remove` (a
-removal that is cut off), without the Sanitizer there, without the `dry_run` branch, and without "optimize" or "vacuum"
-in the scrub.
+Fails without any of these lines of pipeline/maintenance/remove.py: the deletion of `list_session_paths`,
+`spool.discard`, `index.delete_session`, `publish_all`, `index.scrub`, `store.collect_garbage`; without `spool.put`
+in `remove` (a removal that is cut off), without the Sanitizer there, without the `dry_run` branch, and without
+"optimize" or "vacuum" in the scrub.
 """
 
 import itertools
@@ -17,6 +17,7 @@ import pytest
 from lineage.app.locations import STATE_FOLDER
 from lineage.core.base.naming import derive_session_token
 from lineage.core.books.entry import CONFIRMED
+from lineage.errors import AmbiguousError
 from lineage.index import SqliteIndex
 from lineage.pipeline.maintenance.recover import recover
 from lineage.pipeline.maintenance.reindex import reindex
@@ -179,6 +180,24 @@ def test_a_session_that_a_sync_brought_since_the_last_reindex_can_be_removed(roo
         manifest.write_bytes(data)
     removed(root)
     assert find_holders(root, *DISTINCTIVE) == []
+
+
+@pytest.mark.leaves_findings
+def test_an_ambiguous_id_removes_nothing(root: Path) -> None:
+    with open_test_workspace(root) as ws:
+        end_session(ws, "s-1", agent_id="reviewer")
+        with pytest.raises(AmbiguousError):
+            remove(ws, "s-1", reason="mistake")
+        tokens = [row.session_token for row in ws.index.list_sessions(None, reference="s-1")]
+        before = {path: path.read_bytes() for token in tokens for path in (root / "memory").rglob(f"*{token}*")}
+        for path in before:
+            path.unlink()
+        reindex(ws, confirmed=True)
+        for path, data in before.items():
+            path.write_bytes(data)
+        with pytest.raises(AmbiguousError):
+            remove(ws, "s-1", reason="mistake")
+    assert len(tokens) == 2 and all(path.read_bytes() == data for path, data in before.items())
 
 
 def test_a_note_of_the_owner_s_that_quotes_the_session_is_named_wherever_it_lies(root: Path) -> None:

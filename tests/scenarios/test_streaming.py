@@ -176,6 +176,6 @@ def peak(folder: Path, megabytes: int) -> int:
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_text_of_a_session(tmp_path: Path) -> None:
     """What grows is what is known of each record: well below a sixth of it, where holding it once is all of it."""
-    small, large = peak(tmp_path / "small", 6), peak(tmp_path / "large", 12)
-    assert small < 60_000_000
+    small, large = peak(tmp_path / "small", 12), peak(tmp_path / "large", 18)
+    assert small < 25_000_000
     assert large - small < 6_000_000 / 6

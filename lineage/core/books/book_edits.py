@@ -3,6 +3,7 @@
 Entries beyond a book's cap roll over into an archive, word for word.
 """
 
+import json
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
@@ -20,8 +21,10 @@ from lineage.core.books.book import (
 from lineage.core.books.entry import (
     ASSISTANT_TURN,
     CONFIRMED,
+    SOURCE_BEFORE,
     TASK,
     UNTIL_CAPTURE,
+    USER_SOURCES,
     USER_STATED,
     Entry,
     compute_entry_id,
@@ -92,8 +95,13 @@ def _claim(entry: Entry, before: str) -> Entry:
 
 
 def _confirm_source(entry: Entry) -> Entry:
-    """Count an entry as the user's. What else somebody, or a newer version, wrote for its source stays."""
-    return entry._replace(source=CONFIRMED) if entry.source == ASSISTANT_TURN else entry
+    """Count an entry as the user's. What else somebody, or a newer version, wrote for its source is kept beside it."""
+    if entry.source in USER_SOURCES:
+        return entry
+    more = entry.more
+    if entry.source and entry.source != ASSISTANT_TURN:
+        more = tuple((dict(more) | {SOURCE_BEFORE: json.dumps(entry.source)}).items())
+    return entry._replace(source=CONFIRMED, more=more)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

@@ -32,8 +32,8 @@ TOMBSTONE = re.compile(rf"({ENTRY_ID.pattern})(?: with ({ENTRY_ID.pattern}))?")
 """The value of a forgotten entry's line: its id, and that of the entry that it was forgotten with."""
 UNTIL_CAPTURE = ("until", '"capture"')
 """In `more` of a pending entry: an agent remembered it, and no capture has compared it with what tools said."""
-BEFORE = "before"
-"""In `more` of an edited entry: the body that it had before."""
+BEFORE, SOURCE_BEFORE = "before", "source_before"
+"""In `more` of an edited entry: the body that it had before, and a source that is none of ours."""
 _TITLE = re.compile(
     r"\s*(?:\#{1,6}[ \t]+(?P<heading>[^\r\n]*)|(?P<bullet>[-*+][ \t]\[)(?P<mark>.)\][ \t]+(?P<task>[^\r\n]*))"
     r"(?:\r\n|\r|\n|\Z)"

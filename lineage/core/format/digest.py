@@ -11,7 +11,7 @@ class Digest:
     All texts are lines or paragraphs, but `last_reply` is the agent's last message. `asks` and `outcomes` are the
     synopsis with its odds, `commits` and `pull_requests` subjects with ids, `checks` the commands that passed when they
     ran last. `committed` and `opened` are the subjects among them that tell most of what was asked. `most_edited` are
-    the files with most edits, in the order of their number.
+    the base names of files with most edits, in the order of their number.
     `requests` may be read anew on each iteration. `ending` is the kind of the last turn: `reply`, `request`, `call` (a
     tool call without an answer) or `result`.
     """

@@ -355,16 +355,16 @@ def _format_actions(digest: Digest) -> str:
 def _format_edits(digest: Digest, text: str) -> str:
     """Return which files were edited, those with most edits first, "" for none with a plain name that isn't told."""
     names = list(_list_plain_names(digest.edited_files))
-    shown = [name for name in _list_plain_names((*digest.most_edited, *digest.edited_files)) if name in names]
-    shown = shown[:_MAX_FILES]
-    if all(name in text for name in shown) or count_words(" ".join(shown)) > _MAX_FILES:
+    shown = [name for name in dict.fromkeys((*digest.most_edited, *names)) if name in names][:_MAX_FILES]
+    if all(_contains(text, name) for name in shown) or count_words(" ".join(shown)) > _MAX_FILES:
         return ""
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
     return f", edited {', '.join(shown)}{more}"
 
 
 def _list_plain_names(paths: Iterable[str]) -> Iterator[str]:
-    return (name for name in dict.fromkeys(map(base_name, paths)) if _SAFE_NAME.fullmatch(name))
+    """Yield base names that can stand in a sentence, and be its anchor."""
+    return (name for name in dict.fromkeys(map(base_name, paths)) if len(name) > 1 and _SAFE_NAME.fullmatch(name))
 
 
 def _contains(sentence: str, anchor: str) -> bool:

@@ -22,18 +22,16 @@ from lineage.core.format import transcript
 from lineage.core.format.documents import Artifact, Manifest, Tombstone
 from lineage.core.format.job import REMOVAL, Job
 from lineage.core.sanitizer.re2_patterns import compile_texts
-from lineage.core.transfer.archive_paths import ARCHIVE
-from lineage.documents.bundle_zip import find_bundles_with_session
-from lineage.errors import FormatError, NotFoundError, WorkspaceError
+from lineage.errors import AmbiguousError, FormatError, NotFoundError, WorkspaceError
 from lineage.harness.hook_payload import parse_hook_payload
 from lineage.pipeline.capture import session as sessions
+from lineage.pipeline.maintenance.removal_paths import find_unindexed, list_session_paths
 from lineage.pipeline.maintenance.residual_copies import list_residual_copies
 from lineage.pipeline.memory.prepared_contexts import prepare_contexts
 from lineage.pipeline.memory.session_entries import (
     SessionEntries,
     find_session_entries,
     forget_session_entries,
-    list_session_books,
     serialize_without_session,
 )
 from lineage.store import MissingError, Store, map_concurrently, read_or_none
@@ -147,7 +145,7 @@ def _erase(ws: Workspace, job: Job) -> tuple[list[str], int]:
     ws.documents.tombstones.put(
         Tombstone(kind="tombstone", session_token=job.token, removed_at=job.captured_at, **values)
     )
-    paths = _list_paths(ws, job.token)
+    paths = list_session_paths(ws, job.token)
     unlink_session(ws, job.token)
     ws.documents.archives.remove(paths)  # all at once: each bundle is rewritten once
     for path in paths:
@@ -220,14 +218,17 @@ def resolve_removal(ws: Workspace, reference: str, *, again: bool) -> str:
         return removed
     try:
         return resolve_session(ws, reference).session_token
+    except AmbiguousError:
+        raise
     except NotFoundError:
         if removed:
             raise NotFoundError(f"{reference!r} was removed already", hint=_AGAIN.format(reference)) from None
-        for token in tokens:
-            # A sync may have brought its files since the index was filled.
-            if ws.documents.spool.list_pending(token) or _list_paths(ws, token):
-                return token
-        raise
+        found = find_unindexed(ws, tokens)
+        if len(found) > 1:
+            raise AmbiguousError(f"{reference!r} is ambiguous: {', '.join(found)}", hint="name one of these") from None
+        if not found:
+            raise
+        return found[0]
 
 
 def _build_job(ws: Workspace, target: _RemovalTarget, reason: str) -> Job:
@@ -254,7 +255,7 @@ def _find_job(ws: Workspace, token: str) -> Job | None:
 
 
 def _load_target(ws: Workspace, token: str) -> _RemovalTarget:
-    paths = _list_paths(ws, token)
+    paths = list_session_paths(ws, token)
     documents = [document for path in paths if (document := load_readable_document(ws, path))]
     transcripts = [d for d in documents if isinstance(d, Artifact) and d.kind == naming.TRANSCRIPT]
     turns = [turn for artifact in transcripts for turn in transcript.parse_turns(artifact.body)]
@@ -295,13 +296,6 @@ def _find_agent(ws: Workspace, token: str) -> str:
             return tombstone.agent_id
     agents = (job.payload.get("agent_id") for job in ws.documents.spool.list_pending(token))
     return next(filter(None, agents), DEFAULT_AGENT)
-
-
-def _list_paths(ws: Workspace, token: str) -> list[str]:
-    """Return every file of the session except its tombstone: its own books, and a sync client's copies too."""
-    keys = (entry.key for folder in (naming.MEMORY, ARCHIVE) for entry in ws.documents.store.list(folder))
-    files = [key for key in keys if token in key and not key.startswith(naming.TOMBSTONES)]
-    return files + list_session_books(ws, token) + list(find_bundles_with_session(ws.documents.store, token))
 
 
 def build_removal_job(tombstone: Tombstone) -> Job:

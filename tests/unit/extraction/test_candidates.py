@@ -336,6 +336,35 @@ def test_which_cause_it_is_is_a_lesson(text: str) -> None:
 @each(
     "text",
     [
+        "We chose `ruff` because it is fast.",
+        "We decided against Redis because it loses rows.",
+        "It turned out that retries cause duplicates.",
+        "Decidimos usar SQLite por causa do backup.",
+        "Nous avons choisi SQLite à cause du serveur.",
+    ],
+)
+def test_a_decision_with_its_reason_is_no_mere_cause(text: str) -> None:
+    assert texts(Turn(USER, "Which one?"), Turn(ASSISTANT, text)) == [text]
+
+
+@each(
+    "text",
+    [
+        "Never return early, as it is confusing.",
+        "Always keep the public API as it is.",
+        "Keep functions small and easy to test.",
+        "use rg to find files, not grep",
+        "Use ruff to check style and black to format.",
+    ],
+)
+def test_a_rule_that_says_what_it_is_for_is_one(text: str) -> None:
+    (found,) = extract_candidates([Turn(USER, text), Turn(ASSISTANT, "Done.")])
+    assert found.kind == "preference" and not found.is_unsettled
+
+
+@each(
+    "text",
+    [
         "use subagents to fix all",
         "use chrome to access the local server",
         "Keep IDs, ordering, and content otherwise unchanged.",

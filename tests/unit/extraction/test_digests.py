@@ -52,7 +52,7 @@ def test_a_session_is_condensed_to_what_happened() -> None:
     )
     assert (found.turns, found.replies, found.errors) == (7, 1, 1)
     assert found.requests == ("Why does reader.py fail?",)
-    assert found.most_edited == found.edited_files
+    assert found.most_edited == ("reader.py",)
     assert (found.edited_files, found.read_files, found.commands) == (
         ("src/reader.py",),
         ("src/other.py",),
@@ -275,6 +275,9 @@ def test_the_files_with_most_edits_stand_first() -> None:
     found = build_digest([Turn(ASSISTANT, "", name="Edit", input=name) for name in edited])
     assert found.most_edited == ("b.py", "c.py", "a.py", "x0.py", "x1.py", "x2.py")
     assert found.edited_files[:4] == ("a.py", "b.py", "c.py", "x0.py")
+    pages = [f"src/{part}/index.ts" for part in ("a", "b", "c", "d", "e", "f", "g")]
+    found = build_digest([Turn(ASSISTANT, "", name="Edit", input=name) for name in ["a.py", "b.py", "b.py", *pages]])
+    assert found.most_edited == ("index.ts", "b.py", "a.py")
 
 
 def test_what_was_open_long_ago_is_not_open() -> None:

@@ -94,12 +94,12 @@ def test_an_edit_keeps_everything_but_the_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "then"),
-    [(ASSISTANT_TURN, CONFIRMED), (MANUAL, MANUAL), ("of a newer version", "of a newer version")],
+    ("source", "then"), [(ASSISTANT_TURN, CONFIRMED), (MANUAL, MANUAL), ("", CONFIRMED), ("of a newer one", CONFIRMED)]
 )
 def test_an_edit_counts_as_the_user_s_and_keeps_a_source_that_somebody_wrote(source: str, then: str) -> None:
     changed = changes.edit(book_of(one := entry(source=source)), one.id, "Two.", LATER)
-    assert [known.source for known in changed.entries] == [then]
+    assert [(known.source, known.trust) for known in changed.entries] == [(then, USER_STATED)]
+    assert source.encode() in serialize_book(changed) or source == ASSISTANT_TURN
 
 
 def test_an_edited_entry_holds_the_words_before_its_last_edit() -> None:

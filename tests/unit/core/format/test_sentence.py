@@ -188,7 +188,7 @@ def test_what_stands_in_brackets_is_left_out_where_there_is_no_room_for_it() -> 
 
 def test_what_was_edited_most_is_told_where_nothing_was_committed_and_there_is_room() -> None:
     said = Digest(asks=("build the page of all the groups",), outcomes=("The list of open points is empty now",))
-    edited = replace(said, edited_files=("src/a.py", "web/groups.tsx", "b.py", "c.py"), most_edited=("web/groups.tsx",))
+    edited = replace(said, edited_files=("src/a.py", "web/groups.tsx", "b.py", "c.py"), most_edited=("groups.tsx",))
     whole = "In demo, “build the page of all the groups” → “The list of open points is empty now”"
     assert build_fallback(edited, SETTING) == f"{whole}, edited groups.tsx, a.py, b.py and 1 more."
     assert build_fallback(said, SETTING) == f"{whole}."
@@ -196,6 +196,11 @@ def test_what_was_edited_most_is_told_where_nothing_was_committed_and_there_is_r
     assert "edited" not in build_fallback(committed, SETTING)
     told = replace(said, outcomes=("Added a.py to the list",), edited_files=("src/a.py",))
     assert "edited" not in build_fallback(told, SETTING)
+    other = replace(said, outcomes=("Added data.py to the list",), edited_files=("src/a.py",))
+    assert build_fallback(other, SETTING).endswith("edited a.py.")
+    nameless = Digest(asks=("do it",), outcomes=("It is green",), edited_files=("B",))
+    setting = SentenceContext("codex", "s-1", "/x/d")
+    assert find_faults(build_fallback(nameless, setting), extract_anchors(setting, nameless)) == []
 
 
 def test_what_was_committed_is_told_before_what_a_message_says() -> None:
