@@ -188,8 +188,16 @@ def _collect(turn_texts: Iterable[TurnText]) -> tuple[Sequence[_Request], Sequen
                 reply = _Reply(number, text, request.work)
     replies += [reply] if reply.text else []
     _keep(requests, request)
-    asked = [one for one in requests.values() if not INIT.match(one.text)] or list(requests.values())
-    return asked, replies
+    asked = [one for one in requests.values() if not (INIT.match(one.text) or _only_answers(one.text))]
+    return asked or list(requests.values()), replies
+
+
+def _only_answers(text: str) -> bool:
+    """Return whether a text is nothing but an agent's questions, quoted, each with a line that a person chose."""
+    lines = [line for line in text.splitlines() if line.strip()] if text.startswith(">") else []
+    pairs = zip(lines[::2], lines[1::2], strict=False)
+    is_asked = (ask.startswith(">") and ask.rstrip().endswith(("?", "？")) and said[0] != ">" for ask, said in pairs)
+    return bool(lines) and len(lines) % 2 == 0 and all(is_asked)
 
 
 def _keep(requests: dict[str, _Request], one: _Request) -> None:

@@ -181,6 +181,23 @@ def test_the_request_that_led_to_most_work_is_the_ask() -> None:
     assert build_synopsis([TurnText(1, USER, init), *work]).ask == init
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "> Who may see the events of the past?\n\nPublic for everybody (recommended)",
+        "> Which one?\n\nA\n\n> 何色ですか？\nB",
+    ],
+)
+def test_what_was_chosen_of_the_agent_s_questions_is_no_ask_while_there_is_a_request(chosen: str) -> None:
+    work = [TurnText(number, ASSISTANT, "Working on it.") for number in range(10, 40)]
+    asked = [TurnText(1, USER, "drop the tables"), TurnText(2, ASSISTANT, "Which?"), TurnText(3, USER, chosen), *work]
+    assert build_synopsis(asked).asks == ("drop the tables",)
+    typed = f"{chosen}\n\nand then rename the columns of all the reports"
+    assert "and then rename the columns of all the reports" in build_synopsis([TurnText(3, USER, typed), *work]).asks
+    alone = build_synopsis([TurnText(3, USER, chosen.replace("\nA\n", "\nPublic for everybody\n")), *work])
+    assert alone.ask.startswith("Public for everybody")
+
+
 def test_the_message_that_ends_most_work_says_what_came_of_it() -> None:
     results = ["The reader of old orders keeps every last row.", "The reader of old orders drops every wide tab."]
     for ends in ((2, 80), (80, 83)):
