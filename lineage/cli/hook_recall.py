@@ -119,18 +119,24 @@ def _give(root: str, question: Question) -> str:
     connection = open_index(root)
     try:
         set_deadline(connection, question.deadline)
-        ensure_folder(root, hook_protocol.RECALL_LOG)
-        with _GivenLog(_find_log(root, question.agent, question.session)) as log:
-            log.lock(question.deadline)
-            items = ASKERS[question.kind](question, connection, log.read_ids()).items
-            entries = [_describe_item(question, item) for item in items]
-            # What is noted as given is given: nobody reads the answer of a question whose time is over.
-            if time.monotonic() > question.deadline or not question.decide():
-                raise TimeoutError("the answer came too late")
-            log.append(entries)
+        items = _take_items(root, question, connection)
     finally:
         connection.close()  # a removal would wait for it
     return "\n\n".join([f"{_HEADINGS[question.kind]}, {_NOTE}", *map(format_item, items)]) if items else ""
+
+
+def _take_items(root: str, question: Question, connection: "sqlite3.Connection") -> "Sequence[RecalledItem]":
+    """Return what the index holds about the question, noted as given."""
+    ensure_folder(root, hook_protocol.RECALL_LOG)
+    with _GivenLog(_find_log(root, question.agent, question.session)) as log:
+        log.lock(question.deadline)
+        items = ASKERS[question.kind](question, connection, log.read_ids()).items
+        entries = [_describe_item(question, item) for item in items]
+        # What is noted as given is given: nobody reads the answer of a question whose time is over.
+        if time.monotonic() > question.deadline or not question.decide():
+            raise TimeoutError("the answer came too late")
+        log.append(entries)
+    return items
 
 
 def _ask_at_prompt(question: Question, connection: "sqlite3.Connection", given: "Collection[str]") -> "Recall":

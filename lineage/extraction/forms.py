@@ -99,14 +99,15 @@ def find_forms(folded: str, language: str) -> dict[str, str]:
 
 def _find_unspaced(folded: str, language: str) -> dict[str, str]:
     table, beginnings = _load_tables()[language], _load_first_signs(language)
-    phrases = [phrase for sign in {*folded} for phrase in beginnings.get(sign, ()) if phrase[1] in folded]
-    found = {form: phrase for _, phrase in sorted(phrases) for form in table[phrase]}
+    numbered = sorted(one for sign in {*folded} for one in beginnings.get(sign, ()) if one[1] in folded)
+    phrases = [phrase for _, phrase in numbered]
+    found = {form: phrase for phrase in phrases for form in table[phrase]}
     found = {form: phrase for form, phrase in found.items() if form[0] != "^" or phrase in folded[:_FIRST_SIGNS]}
     if language != "ja" or STANDING in found:
         return found
     # What somebody wants done stands at the end of a Japanese sentence.
     verb = _POLITE.sub("", folded)
-    looks = [phrase for _, phrase in sorted(phrases) if LOOK in table[phrase] and verb.endswith(phrase)]
+    looks = [phrase for phrase in phrases if LOOK in table[phrase] and verb.endswith(phrase)]
     return found | ({f"^{LOOK}": looks[0]} if looks else {})
 
 

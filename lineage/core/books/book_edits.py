@@ -3,7 +3,6 @@
 Entries beyond a book's cap roll over into an archive, word for word.
 """
 
-import json
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 
@@ -21,7 +20,6 @@ from lineage.core.books.book import (
 from lineage.core.books.entry import (
     ASSISTANT_TURN,
     CONFIRMED,
-    SOURCE_BEFORE,
     TASK,
     UNTIL_CAPTURE,
     USER_SOURCES,
@@ -29,6 +27,7 @@ from lineage.core.books.entry import (
     Entry,
     compute_entry_id,
     note_before,
+    note_source,
     replace_body,
     set_done,
 )
@@ -98,10 +97,8 @@ def _confirm_source(entry: Entry) -> Entry:
     """Count an entry as the user's. What else somebody, or a newer version, wrote for its source is kept beside it."""
     if entry.source in USER_SOURCES:
         return entry
-    more = entry.more
-    if entry.source and entry.source != ASSISTANT_TURN:
-        more = tuple((dict(more) | {SOURCE_BEFORE: json.dumps(entry.source)}).items())
-    return entry._replace(source=CONFIRMED, more=more)
+    noted = entry if entry.source in ("", ASSISTANT_TURN) else note_source(entry)
+    return noted._replace(source=CONFIRMED)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:

@@ -176,9 +176,16 @@ def _format_minute(at: str) -> str:
 
 def note_before(entry: Entry, body: str) -> Entry:
     """Return an edited entry with the body that it had before; one that says the same is returned as it is."""
-    if body == entry.body:
-        return entry
-    return entry._replace(more=tuple((dict(entry.more) | {BEFORE: json.dumps(body)}).items()))
+    return entry if body == entry.body else _note(entry, BEFORE, body)
+
+
+def note_source(entry: Entry) -> Entry:
+    """Return an entry with its source beside it, for the case that it gets another one."""
+    return _note(entry, SOURCE_BEFORE, entry.source)
+
+
+def _note(entry: Entry, key: str, value: str) -> Entry:
+    return entry._replace(more=tuple((dict(entry.more) | {key: json.dumps(value)}).items()))
 
 
 def parse_before(entry: Entry) -> str:

@@ -191,7 +191,7 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
     text = f"{place}, {asked} → {outcome or actions}"
     # A message at the end of a long session tells of its last step: what was edited most says what the work was on.
     edited = "" if committed or actions else _format_edits(digest, text)
-    with_edited = f"{text}{edited}"
+    with_edited = f"{text}, {edited}"
     if edited and count_words(with_edited) <= MAX_WORDS and len(with_edited.split()) >= MIN_WORDS:
         return f"{with_edited}."
     return f"{text}{tail}." if needs_tail or len(text.split()) < MIN_WORDS else f"{text}."
@@ -343,7 +343,7 @@ def _ends_clause(words: Sequence[str], at: int) -> bool:
 
 def _format_actions(digest: Digest) -> str:
     """Return the agent's actions in few words, however odd the names of its files."""
-    edited = _format_edits(digest, "").removeprefix(", ") or ("edited files" if digest.edited_files else "")
+    edited = _format_edits(digest, "") or ("edited files" if digest.edited_files else "")
     ran = f"ran {pluralize(len(digest.commands), 'command')}" if digest.commands else ""
     calls = sum(count for _, count in digest.tools)
     made = f"made {pluralize(calls, 'tool call')}" if calls else ""
@@ -359,7 +359,7 @@ def _format_edits(digest: Digest, text: str) -> str:
     if all(_contains(text, name) for name in shown) or count_words(" ".join(shown)) > _MAX_FILES:
         return ""
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return f", edited {', '.join(shown)}{more}"
+    return f"edited {', '.join(shown)}{more}"
 
 
 def _list_plain_names(paths: Iterable[str]) -> Iterator[str]:

@@ -262,8 +262,7 @@ def _find_unclaimed_stem(ws: Workspace, token: str) -> str | None:
 def _find_begun_stem(ws: Workspace, jobs: Iterable[Job]) -> str | None:
     """Return the stem that a capture without claim and manifest, of which a crash left the first file, was made for."""
     for job in jobs:
-        kind = naming.COMPACTION if job.flow == COMPACTION else naming.TRANSCRIPT
-        artifact = ws.documents.artifacts.get(naming.artifact_path(naming.build_stem(job.captured_at, job.token), kind))
+        artifact = _get_first_artifact(ws, job.flow, naming.build_stem(job.captured_at, job.token))
         if artifact and (manifest := naming.parse_path(artifact.manifest_path)):
             return manifest.stem
     return None
@@ -283,14 +282,18 @@ def finish_interrupted(ws: Workspace, session: Session, source: SessionSource | 
         candidates.append((COMPACTION, session.stem))
     finished = []
     for flow, stem in dict.fromkeys(candidates):
-        kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
-        artifact = ws.documents.artifacts.get(naming.artifact_path(stem, kind))
+        artifact = _get_first_artifact(ws, flow, stem)
         parent = find_parent(artifact) if artifact else None
         if parent and ws.documents.tombstones.has(parent):
             continue
         if artifact and session.stem and apply_plan(ws, rebuild_intent(ws, artifact, session, source)).steps:
             finished.append(artifact)
     return finished
+
+
+def _get_first_artifact(ws: Workspace, flow: str, stem: str) -> Artifact | None:
+    kind = naming.COMPACTION if flow == COMPACTION else naming.TRANSCRIPT
+    return ws.documents.artifacts.get(naming.artifact_path(stem, kind))
 
 
 def rebuild_intent(ws: Workspace, artifact: Artifact, session: Session, source: SessionSource | None = None) -> Intent:
