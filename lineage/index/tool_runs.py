@@ -71,8 +71,8 @@ def list_repeated_outcomes(select: Select, rows: Iterable[tuple[Any, ...]]) -> l
     """
     repeated = []
     for number, outcome, owner, at, stem in rows:
-        (hashes,) = hash_sentences([outcome])
-        if hashes and find_runs(select, Printed(owner, at, stem), hashes):
+        (runs,) = hash_sentences([outcome])
+        if runs.hashes and runs.are_in(find_runs(select, Printed(owner, at, stem), runs.hashes)):
             repeated.append(number)
     return repeated
 

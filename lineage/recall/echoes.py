@@ -9,10 +9,11 @@ import sqlite3
 from lineage.core.base.word_runs import (
     OVERLONG,
     RUN_MASK,
-    hash_sentence_runs,
-    hash_short,
+    SentenceRuns,
+    hash_sentences,
     mark_owner,
     split_plain_words,
+    split_units,
 )  # fmt: skip
 from lineage.core.search.index_sql import MAX_PASSAGES, OWNER
 from lineage.recall.reader import FoundRow
@@ -31,35 +32,27 @@ _SELECT_PRINTED = f"""
 
 def find_echoes(connection: sqlite3.Connection, row: FoundRow, sentences: "Sequence[str]") -> set[int]:
     """Return the places of the sentences that repeat a tool: all, where too much was printed to be compared."""
-    words = [_split_words(sentence) for sentence in sentences]
+    words = [_split_units(sentence) for sentence in sentences]
     # The items of a list are compared as they stand and as they are read, without the number before them.
-    read = [own[1:] if own and own[0].isdigit() else own for own in words]
-    hashes = _hash_sentences(words)
+    read = [(own[1:], units[1:]) if own and own[0].isdigit() else (own, units) for own, units in words]
+    runs = [SentenceRuns() for _ in sentences]
+    hash_sentences(words, runs)
     if read != words:
-        hashes = [one | other for one, other in zip(hashes, _hash_sentences(read), strict=True)]
+        hash_sentences(read, runs)
     mark = mark_owner(row.project or row.token)
-    keys = str([mark | run for run in {OVERLONG}.union(*hashes)])
+    keys = str([mark | run for run in {OVERLONG}.union(*(own.hashes for own in runs))])
     found = connection.execute(_SELECT_PRINTED, {"keys": keys, "artifact": row.number // MAX_PASSAGES})
     printed = {run & RUN_MASK for (run,) in found}
     if OVERLONG in printed:
         return set(range(len(sentences)))
-    return {place for place, own in enumerate(hashes) if not own.isdisjoint(printed)}
+    return {place for place, own in enumerate(runs) if own.are_in(printed)}
 
 
-def _split_words(text: str) -> list[str]:
-    plain = split_plain_words(text)
-    if plain is None:
-        # Such text is rarer, and reading it takes imports that a hook better does without.
-        from lineage.core.base.normalize import tokenize_folded
-        from lineage.core.base.unwrap import fold_readings
+def _split_units(text: str) -> tuple[list[str], list[int]]:
+    if split_plain_words(text) is not None:
+        return split_units(text, lambda piece: split_plain_words(piece) or [])
+    # Such text is rarer, and reading it takes imports that a hook better does without.
+    from lineage.core.base.normalize import tokenize_folded
+    from lineage.core.base.unwrap import fold_readings
 
-        plain = tokenize_folded(fold_readings(text))
-    return plain
-
-
-def _hash_sentences(words: "Sequence[Sequence[str]]") -> list[set[int]]:
-    """Return the hashes of each sentence; runs that cross from one into the next count too."""
-    hashes = [set(hash_short(own)) for own in words]
-    for place, run in hash_sentence_runs(words):
-        hashes[place].add(run)
-    return hashes
+    return split_units(fold_readings(text), tokenize_folded)

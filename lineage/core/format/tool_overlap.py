@@ -1,11 +1,13 @@
 """Overlap with tool output: the one definition for all of lineage (reliability: poisoned memory, overlap).
 
 A sentence overlaps if it shares a run of six words, or half of its runs of three words, with a tool result that is not
-the echo of the agent's own input. The first speaker decides, run by run: words that the agent gave a tool before any
-tool printed them are its own, and a result taints the statements after it, never those before it. Of text that a
-transcript left out only fingerprints are known, of what tools printed elsewhere only what the index holds: there a run
-of eight words decides. What stands between the words of a page's source counts as little as what stands between those
-of a sentence: both are compared as they are, and as they are read.
+the echo of the agent's own input. A path or an identifier is one word, and a sign of a script without spaces is a part
+of one: else each sentence about a file that a tool listed would be the tool's. The first speaker decides, run by run:
+words that the agent gave a tool before any tool printed them are its own, and a result taints the statements after it,
+never those before it. Of text that a transcript left out only fingerprints are known, of what tools printed elsewhere
+only what the index holds: there a run of eight words decides, of nine where a path is among them. What stands between
+the words of a page's source counts as little as what stands between those of a sentence: both are compared as they are,
+and as they are read.
 """
 
 import re
@@ -131,13 +133,18 @@ def _to_named(position: int, turn: Turn) -> tuple[int, bool, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
-    """A statement's runs of three words, in order, and the least number of them that makes a result its source.
+    """A statement's words with their units, and its runs of three, in order.
 
-    `rare_words` are (longest word of a shingle, number of shingles with it), the longest first.
+    `min_shared` is the least number of runs of three words that makes a result its source, `rare_words` are (longest
+    word of a run, number of runs with it), the longest first. `threes` are the runs of three units: each the runs of
+    words in it that cross from one unit into the next, and what it counts.
     """
 
     statement: Statement
+    words: Sequence[str]
+    units: Sequence[int]
     shingles: Sequence[Shingle]
+    threes: Sequence[tuple[frozenset[Shingle], int]]
     min_shared: int
     rare_words: Sequence[tuple[str, int]]
 
@@ -157,18 +164,21 @@ class _Sought:
         if not wanted or self.statement.is_typed:
             return bool(wanted) and wanted <= shared  # typed words are the user's, unless all of them are copied
         in_a_row = 0
-        for shingle in self.shingles:
-            in_a_row = in_a_row + 1 if shingle in shared else 0
-            if in_a_row == _RUN_SHINGLES:
+        for three, weight in self.threes:
+            in_a_row = in_a_row + weight if three <= shared else 0
+            if in_a_row >= _RUN_SHINGLES * word_runs.WORD:
                 return True
-        return len(wanted & shared) * 2 >= len(wanted)
+        distinct = {three for three, _ in self.threes}
+        return bool(distinct) and sum(three <= shared for three in distinct) * 2 >= len(distinct)
 
     def has_fingerprint(self, fingerprints: frozenset[int], own: set[Shingle]) -> bool:
         """Return whether a run of five words that are not the agent's `own` is among the fingerprints."""
-        runs = word_runs.hash_runs(tokenize_folded(fold_readings(self.statement.text)))
-        triples = zip(self.shingles, self.shingles[1:], self.shingles[2:], strict=False)
-        found = (triple for run, triple in zip(runs, triples, strict=False) if run in fingerprints)
-        return not self.statement.is_typed and any(not own.issuperset(triple) for triple in found)
+        runs = word_runs.SentenceRuns()
+        for place in range(len(self.words) - word_runs.RUN_WORDS + 1):
+            if not own.issuperset(self.shingles[place : place + SHINGLE_WORDS]):
+                run = slice(place, place + word_runs.RUN_WORDS)
+                runs.add(self.words[run], self.units[run])
+        return not self.statement.is_typed and runs.are_in(fingerprints)
 
 
 def iter_tool_texts(turns: Iterable[Turn]) -> Iterator[ToolText]:
@@ -284,24 +294,44 @@ def _drop_sentences(text: str, repeated: Iterator[bool]) -> str:
     return "\n".join(kept)
 
 
-def hash_sentences(sentences: Sequence[str]) -> list[tuple[int, ...]]:
+def hash_sentences(sentences: Sequence[str]) -> list[word_runs.SentenceRuns]:
     """Return the hashes to look for in the index, by sentence; runs that cross from one into the next count too."""
-    hashes = [
-        [value for own in list_readings(one) for value in word_runs.hash_short(tokenize_folded(own))]
-        for one in sentences
-    ]
-    for place, run in word_runs.hash_sentence_runs([tokenize_folded(fold_readings(one)) for one in sentences]):
-        hashes[place].append(run)
-    return list(map(tuple, hashes))
+    runs = [word_runs.SentenceRuns() for _ in sentences]
+    for own, sentence in zip(runs, sentences, strict=True):
+        for words, units in map(_split_units, list_readings(sentence)):
+            if word_runs.is_short(words):
+                own.add(words, units)
+    word_runs.hash_sentences([_split_units(fold_readings(one)) for one in sentences], runs)
+    return runs
+
+
+def _split_units(folded: str) -> tuple[list[str], list[int]]:
+    return word_runs.split_units(folded, tokenize_folded)
 
 
 def _build_sought(statement: Statement) -> _Sought:
-    shingles = tuple(_shingles(tokenize_folded(fold_readings(statement.text))))
+    words, units = _split_units(fold_readings(statement.text))
+    shingles = tuple(_shingles(words))
     distinct = set(shingles)
     counts = Counter(max(shingle, key=lambda word: (len(word), word)) for shingle in distinct)
     rarest_first = sorted(counts.items(), key=lambda item: (-len(item[0]), item))
-    half = (len(distinct) + 1) // 2
-    return _Sought(statement, shingles, len(distinct) if statement.is_typed else min(half, _RUN_SHINGLES), rarest_first)
+    least = min((len(distinct) + 1) // 2, _RUN_SHINGLES) if len(set(units)) == len(units) else 1
+    min_shared = len(distinct) if statement.is_typed else least
+    return _Sought(statement, words, units, shingles, _list_threes(words, units, shingles), min_shared, rarest_first)
+
+
+def _list_threes(
+    words: Sequence[str], units: Sequence[int], shingles: Sequence[Shingle]
+) -> list[tuple[frozenset[Shingle], int]]:
+    """Return the runs of three units."""
+    starts = [place for place, unit in enumerate(units) if place == 0 or unit != units[place - 1]] + [len(units)]
+    return [
+        (
+            frozenset(shingles[at] for at in range(start, end - 2) if units[at] != units[at + 2]),
+            word_runs.weigh(words[start:end]),
+        )
+        for start, end in zip(starts, starts[SHINGLE_WORDS:], strict=False)
+    ]
 
 
 def _shingles(words: Sequence[str]) -> Iterable[Shingle]:

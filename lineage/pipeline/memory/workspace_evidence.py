@@ -36,9 +36,9 @@ class WorkspaceEvidence(ToolEvidence):
         """Return for each statement the name of the tool that it repeats, "" for none."""
         tools = ToolEvidence.find_tools(self, statements)
         hashes = hash_sentences([one.text for one in statements])
-        found = self._look_up({value for own in hashes for value in own})[0]
+        found = self._look_up({value for own in hashes for value in own.hashes})[0]
         return [
-            tool or (EARLIER if not one.is_typed and not found.isdisjoint(own) else "")
+            tool or (EARLIER if not one.is_typed and own.are_in(found) else "")
             for tool, one, own in zip(tools, statements, hashes, strict=True)
         ]
 
