@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-MAX_CHARS = 1100  # of text, without what says where it is from
+MAX_CHARS = 900  # of text, without what says where it is from
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most
@@ -36,6 +36,7 @@ _LOADED, _READ, _OTHERS = 300, 40, 4  # rows: of any project, of its own, of oth
 _CONSIDERED = 12  # of those that were read
 _AMONG, _TOGETHER, _DECIDING = 0.7, 0.5, 0.025  # rarity among them, pairs of words, and each word that settles a thing
 _MAX_DECIDING = 4
+_WORSE = 0.8  # than the best sentence: what is not given beside it
 _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
@@ -86,10 +87,6 @@ class ConsideredRow:
         own = {part for part in self.sentences.normal if len(part) > _SHORT}
         repeated = own.intersection(other.sentences.normal)
         return self.row.kind == other.row.kind == PASSAGE and 2 * len(repeated) > len(own)
-
-    def settles(self, deciding: "Collection[str]") -> bool:
-        """Return whether a sentence has words that settle a thing."""
-        return any(one.deciding for one in self.sentences.list_found(deciding))
 
     def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
         """Return whether all that another one says stands in it, and shows."""
@@ -167,7 +164,7 @@ def _recall_text(
 ) -> Recall:
     """Return the quotes about a text.
 
-    If one row of a session is above the floor, its rows that settle something are given too.
+    If one row is above the floor, so are all with a score above it, whatever else they miss.
     """
     floor = load_floor()
     found_words = _find_words(connection, prompt, floor, is_asked=is_asked) if project_keys else []
@@ -179,17 +176,16 @@ def _recall_text(
     removed = reader.find_removed(connection, {row.token for row in own})
     own = [row for row in own if row.token not in removed]
     others = [row.number for row in loaded if not is_own[row.number]][:_OTHERS]
-    candidates = _measure(connection, found_words, own, others, floor)
+    candidates = _measure(connection, found_words, own, others, floor, floor.find_asking(prompt))
     if not candidates:
         return Recall(reason="memory holds no rare word of the prompt" if project_keys else "no project")
     for one in candidates:
         one.score = floor.score(one.features)
         one.missed = [] if is_asked else floor.find_missed(one.features)
         one.is_above = is_asked or (one.score > 0 and not one.missed)
-    # What answers says in words of its own what another passage of its session says in those of the prompt.
-    sessions = {one.row.token for one in candidates if one.is_above and one.row.token}
-    for one in candidates:
-        one.is_above = one.is_above or (one.row.token in sessions and one.settles(floor.deciding))
+    if any(one.is_above for one in candidates):
+        for one in candidates:
+            one.is_above = one.is_above or one.score > 0
     chosen = _choose(connection, candidates, floor, given)
     found = [_add_current(connection, item, agent, exclude_session, given) for item in chosen]
     named = dict[str, RecalledItem]()
@@ -249,6 +245,7 @@ def _measure(
     own: "Sequence[FoundRow]",
     others: "Sequence[int]",
     floor: Floor,
+    asking: dict[str, float],
 ) -> list[ConsideredRow]:
     """Return the best rows with their features, none that repeats a better one."""
     total = sum_weights(found_words, _TELLING) or 1.0
@@ -263,7 +260,7 @@ def _measure(
             break
         one = ConsideredRow(row, _find_met(found_words, row.number, texts[row.number]), values, texts[row.number])
         if not any(map(one.repeats, candidates)):
-            one.features = {"rank": rank, **_build_features(one, found_words, total, noise)}
+            one.features = {"rank": rank, **_build_features(one, found_words, total, noise), **asking}
             candidates.append(one)
     return candidates
 
@@ -277,9 +274,6 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
     """Return the features of a row. `total` is the weight of the prompt, `noise` the part that other projects meet."""
     met = sum_weights(one.met)
     coverage = min(1.0, met / total)
-    telling = sum({word.stem: word.everyday for word in found_words}.values()) or 1.0
-    unknown = sum({word.stem: word.everyday for word in found_words if not word.rows}.values())
-    neighbours = [word for word in found_words if word.everyday > _NAMING or word.is_name]
     title = normalize(one.row.title)
     in_title = [word for word in one.met if word.stem in title]
     return {
@@ -288,9 +282,7 @@ def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: fl
         # A word alone is no topic, unless it is a name.
         "words": sum({word.stem: 1 + word.is_name for word in one.met}.values()),
         "sentence": one.sentences.best / total,
-        "pairs": share_of_pairs(neighbours, "".join(one.sentences.normal)),
         "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
-        "unknown": unknown / telling,
         "length": math.log(_count_words(found_words)),
         "names": min(_MAX_NAMES, len({word.stem for word in one.met if word.is_name and word.everyday > _NAMING})),
         "title": sum_weights(in_title) / (sum_weights(found_words) or 1.0),
@@ -340,8 +332,9 @@ def _choose(
             one.verdict = "a passage says it"
     open_ones = [one for one in candidates if one.verdict == "no room"]
     found = sorted(one for number, row in enumerate(open_ones) for one in _rank_sentences(number, row, floor))
-    left, chosen, texts = MAX_CHARS, dict[int, set[int]](), set[str]()
-    while found:
+    left, chosen, texts = MAX_CHARS, dict[int, set[int]](), {"  "}  # a line without a word says nothing
+    least = found[-1][0] - _WORSE if found else 0.0
+    while found and found[-1][0] >= least:
         _, number, place, sentence = found.pop()
         one = open_ones[-number]
         text = one.sentences.normal[-place]

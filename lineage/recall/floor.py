@@ -7,7 +7,7 @@ over the same words in other projects.
 import os
 
 from lineage.core.base.scan_json import scan_object
-from lineage.recall.evidence import has_unspaced
+from lineage.recall.evidence import has_unspaced, normalize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ A word has one pair less than signs, and what is written in Hiragana, wholly or 
 """
 _NUMBERS = {1: 0.1, 2: 0.1, 3: 0.35, 4: 0.5}
 """What a number of so many digits tells: hours, counts and versions stand everywhere."""
+
+_READ_CHARS = 2_000  # of a prompt: what it asks for stands at its beginning
 
 FILE = os.path.join(os.path.dirname(__file__), "floor.json")
 
@@ -41,6 +43,14 @@ class Floor:
         self.floor: float = values["floor"]
         self.deciding = frozenset(values["deciding"].split())
         self.narrating = tuple(f" {words} " for words in values["narrating"])
+        self._asking = {
+            name: [
+                phrase if has_unspaced(phrase) else f" {phrase} "
+                for phrases in by_language.values()
+                for phrase in phrases.split(", ")
+            ]
+            for name, by_language in values["asking"].items()
+        }
         self._everyday = [(float(weight), f" {words} ") for weight, words in values["everyday"].items()]
 
     def weigh_everyday(self, word: str) -> float:
@@ -54,6 +64,11 @@ class Floor:
         if found == 1.0 and has_unspaced(word):
             return min(next((weight for first, weight in _PAIRS if char >= first), 1.0) for char in word)
         return found
+
+    def find_asking(self, prompt: str) -> dict[str, float]:
+        """Return, as features, whether a prompt asks for something, and whether it looks back at what was."""
+        text = normalize(prompt[:_READ_CHARS])
+        return {name: float(any(words in text for words in some)) for name, some in self._asking.items()}
 
     def rank(self, features: "Mapping[str, float]") -> float:
         """Return by what a part of a passage goes before others."""

@@ -1,6 +1,6 @@
 """What memory gives at a prompt or an action: quotes, and how they are written."""
 
-_TITLE_CHARS = 60
+_TITLE_CHARS = 40
 
 
 class RecalledItem:

@@ -16,6 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from evaluation.fitting import solve
 from evaluation.material import Material, coding
 from evaluation.measures import interval
 from evaluation.rankers import captured
@@ -24,7 +25,7 @@ from lineage.index import SqliteIndex
 from lineage.recall import floor as floor_file
 from lineage.recall import reader
 from lineage.recall.at_prompt import Recall, recall_at_prompt
-from lineage.recall.floor import Floor, load_floor
+from lineage.recall.floor import Floor
 
 HELD, MISSING, ELSEWHERE, UNRELATED = "held", "missing", "elsewhere", "unrelated"
 _OWN = Path(__file__).with_name("prompts.txt")
@@ -37,8 +38,9 @@ _SELECT_PROJECTS = "select distinct project_key from artifacts where project_key
 _SELECT_PROJECT = "select project_key from artifacts where session_id glob ? limit 1"
 _SELECT_NAMED = "select project_key from artifacts where project_key like ? limit 1"
 
-_STEPS, _RATE, _DECAY = 3_000, 0.5, 0.002
-_MISSING_SHARE = 0.05  # of the same project's prompts that may be above the floor
+_ROUNDS, _STEPS, _RIDGE = 4, 12, 2.0  # of choosing what answers and fitting, and of Newton's method
+_UNRELATED_WEIGHT = 0.3  # there are many more of them
+_MISSING_SHARE = 0.1  # of the same project's prompts that may be above the floor
 _UNRELATED_SHARE = 0.01  # of the unrelated prompts of sets that aren't ours: some do touch what a project holds
 _NEVER = -99.0  # of what isn't found at all
 _SPARE = 0.15  # above the best that must not be given
@@ -166,16 +168,14 @@ Sample = tuple[Mapping[str, float], bool, float]
 
 def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
     """Fit weights and floor on the tuned half of sets, of ours with each project alone as well; write the data file."""
-    shipped = load_floor()
     by_set = [[one for _, some in _ask_sets(*own) for one in some if not one.prompt.is_held_out] for own in sets]
     tuned = [one for some in by_set for one in some]
-    names = list(shipped.weights)
-    samples = [sample for one in tuned for sample in _build_samples(one)]
-    weights = _fit_weights(samples, names)
     values = json.loads(Path(floor_file.FILE).read_text(encoding="utf-8"))
-    values |= {"weights": {name: round(weight, 3) for name, weight in weights.items()}, "floor": 0.0}
+    for _ in range(_ROUNDS):
+        samples = [sample for one in tuned for sample in _build_samples(one, Floor(values))]
+        values |= {"weights": _fit_weights(samples, list(values["weights"])), "floor": 0.0}
     fitted = Floor(values)
-    same = find_floor(_best_scores(tuned, MISSING, fitted), _MISSING_SHARE)
+    same = max(find_floor(_best_scores(some, MISSING, fitted), _MISSING_SHARE) for some in by_set)
     unrelated = max(
         find_floor(_best_scores(some, UNRELATED, fitted), _UNRELATED_SHARE if file else 0.0)
         for (file, _), some in zip(sets, by_set, strict=True)
@@ -196,13 +196,13 @@ def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:
     return [(found.features, "".join(found.sentences.parts)) for found in one.recall.considered]
 
 
-def _build_samples(one: Asked) -> Iterator[Sample]:
-    """Yield the best answer of a prompt that memory holds, and the best of one that it doesn't."""
-    found = _considered(one)
-    if one.prompt.kind == HELD:
-        found = [(features, text) for features, text in found if holds(text, one.prompt.answer)]
-    weight = {HELD: 1.0, MISSING: 1.0, UNRELATED: 1.0}[one.prompt.kind]
-    yield from ((features, one.prompt.kind == HELD, weight) for features, _ in found[:1])
+def _build_samples(one: Asked, floor: Floor) -> Iterator[Sample]:
+    """Yield the best answer of a prompt that memory holds, and what would be given at one that it doesn't."""
+    is_held, found = one.prompt.kind == HELD, _considered(one)
+    known = [features for features, text in found if not is_held or holds(text, one.prompt.answer)]
+    allowed = [features for features in known if not floor.find_missed(features)] or (known if is_held else [])
+    weight = _UNRELATED_WEIGHT if one.prompt.kind == UNRELATED else 1.0
+    yield from ((features, is_held, weight) for features in sorted(allowed, key=floor.score)[-1:])
 
 
 def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[float]:
@@ -212,23 +212,23 @@ def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[fl
 
 
 def _fit_weights(samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
-    """Return the weights of a logistic regression, by gradient descent, without its constant: the floor takes it up."""
-    means = {name: sum(one[0][name] for one in samples) / len(samples) for name in names}
+    """Return the weights of a logistic regression with a ridge, without its constant: the floor takes it up."""
+    means = {name: sum(features[name] for features, *_ in samples) / len(samples) for name in names}
     spreads = {
-        name: math.sqrt(sum((one[0][name] - means[name]) ** 2 for one in samples) / len(samples)) or 1.0
+        name: math.sqrt(sum((features[name] - means[name]) ** 2 for features, *_ in samples) / len(samples)) or 1.0
         for name in names
     }
-    rows = [([(one[0][name] - means[name]) / spreads[name] for name in names], one[1], one[2]) for one in samples]
-    scale = sum(weight for _, _, weight in rows)
-    weights, constant = [0.0] * len(names), 0.0
+    rows = [[*((features[name] - means[name]) / spreads[name] for name in names), 1.0] for features, *_ in samples]
+    size = len(names) + 1
+    found = [0.0] * size
     for _ in range(_STEPS):
-        gradient, step = [0.0] * len(names), 0.0
-        for features, is_answer, weight in rows:
-            total = constant + sum(map(float.__mul__, weights, features))
-            error = weight * (1 / (1 + math.exp(-total)) - is_answer) / scale
-            step += error
-            gradient = [one + error * feature for one, feature in zip(gradient, features, strict=True)]
-        constant -= _RATE * step
-        # Each of these features speaks for an answer or not at all, unless it is about the prompt alone.
-        weights = [one - _RATE * (slope + _DECAY * one) for one, slope in zip(weights, gradient, strict=True)]
-    return {name: weight / spreads[name] for name, weight in zip(names, weights, strict=True)}
+        slopes = [-_RIDGE * one for one in found]
+        curvature = [[_RIDGE * (row == column) for column in range(size)] for row in range(size)]
+        for row, (_, is_answer, weight) in zip(rows, samples, strict=True):
+            odds = 1 / (1 + math.exp(-sum(map(float.__mul__, found, row))))
+            for number, value in enumerate(row):
+                slopes[number] += weight * value * (is_answer - odds)
+                steepness = weight * value * odds * (1 - odds)
+                curvature[number] = [one + steepness * other for one, other in zip(curvature[number], row, strict=True)]
+        found = [one + step for one, step in zip(found, solve(curvature, slopes), strict=True)]
+    return {name: round(one / spreads[name], 3) for name, one in zip(names, found, strict=False)}

@@ -145,18 +145,33 @@ def test_two_passages_of_one_long_turn_are_both_given(tmp_path: Path) -> None:
     assert fix.strip() in text
 
 
-def test_a_session_that_is_about_the_prompt_is_given_with_what_it_says_in_other_words(tmp_path: Path) -> None:
-    answer = "We keep splitting by hand because the CSV of the bank has quotes that no parser takes."
-    between = (f"{'Now the legend of the chart, with a colour for each country. ' * 20}", "Done, the legend is there.")
-    talk(tmp_path, texts=(*TALK, *between, "Go on.", answer))
-    found = recall(tmp_path)
-    assert any(answer in item.text for item in found.items)
-    (one,) = (one for one in found.considered if answer in "".join(one.sentences.parts))
-    assert one.score < 0 and one.verdict == "given"
-    talk(tmp_path / "apart", texts=TALK)
-    with open_test_workspace(tmp_path / "apart") as ws:
-        end_session(ws, "s-2", transcript=make_turns(*between, "Go on.", answer), project=PROJECT)
-    assert not any(answer in item.text for item in recall(tmp_path / "apart").items)
+def test_what_is_far_from_the_prompt_is_left_out_of_a_passage(tmp_path: Path) -> None:
+    far = ("The cranes are painted on Mondays.", "Ropes lie in the shed.", "Lunch is at noon.", "The ferry is late.")
+    talk(tmp_path, texts=("Look at the importer.", " ".join((*TALK, *far, *far[::-1]))))
+    text = "".join(item.text for item in recall(tmp_path).items)
+    assert "csv.reader" in text
+    assert not any(one in text for one in far[2:])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks", "past"),
+    [
+        ("Which of the two parsers did we end up with?", 1, 1),
+        ("pg_restore fails with role auditor again", 0, 1),
+        ("Add an RSS feed and a button to export the ledger.", 0, 0),
+        ("Let players choose who may watch", 1, 0),
+        ("¿Por qué está el token en cookies?", 1, 0),
+        ("なぜ署名にはEdDSAを使うんだっけ", 1, 1),
+        ("之前为什么把队列改成三次重试", 1, 1),
+        ("왜 재시도를 세 번으로 했었지", 1, 1),
+        ("Почему опять падает сборка", 1, 1),
+        ("Füge einen Knopf zum Exportieren hinzu", 0, 0),
+    ],
+)
+def test_a_prompt_that_asks_and_one_that_looks_back_are_known(prompt: str, asks: int, past: int) -> None:
+    floor = load_floor()
+    assert floor.find_asking(prompt) == {"asks": asks, "past": past}
+    assert min(floor.weights["asks"], floor.weights["past"]) > 0
 
 
 def test_what_a_resumed_session_says_again_is_given_once(tmp_path: Path) -> None:
