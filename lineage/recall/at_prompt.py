@@ -36,7 +36,7 @@ _LOADED, _READ, _OTHERS = 300, 40, 4  # rows: of any project, of its own, of oth
 _CONSIDERED = 12  # of those that were read
 _AMONG, _TOGETHER, _DECIDING = 0.7, 0.5, 0.025  # rarity among them, pairs of words, and each word that settles a thing
 _MAX_DECIDING = 4
-_WORSE = 0.8  # than the best sentence: what is not given beside it
+_WORSE = 0.8  # a sentence whose rank is so far below that of the best isn't given beside it
 _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
@@ -186,7 +186,8 @@ def _recall_text(
     if any(one.is_above for one in candidates):
         for one in candidates:
             one.is_above = one.is_above or one.score > 0
-    chosen = _choose(connection, candidates, floor, given)
+            one.missed = [] if one.is_above else one.missed
+    chosen = _choose(connection, candidates, floor, given, math.inf if is_asked else _WORSE)
     found = [_add_current(connection, item, agent, exclude_session, given) for item in chosen]
     named = dict[str, RecalledItem]()
     for item in (item for some in found for item in some):
@@ -317,25 +318,32 @@ def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:
 
 
 def _choose(
-    connection: sqlite3.Connection, candidates: "Sequence[ConsideredRow]", floor: Floor, given: "Collection[str]"
+    connection: sqlite3.Connection,
+    candidates: "Sequence[ConsideredRow]",
+    floor: Floor,
+    given: "Collection[str]",
+    worse: float,
 ) -> list[RecalledItem]:
-    """Return the items for which there is room, the best first, and note the verdict of each candidate."""
+    """Return the items for which there is room, the best first, and note the verdict of each candidate.
+
+    A sentence that ranks so much `worse` than the best isn't given.
+    """
     sessions = {name.partition("/")[0] for name in given}
     passages = [one for one in candidates if one.is_above and one.row.kind == PASSAGE]
     for one in candidates:
-        one.verdict = "no room"
+        one.verdict = "others say more"
         if not one.is_above:
             one.verdict = "below the floor"
         elif one.id in given or (one.row.kind != PASSAGE and one.row.token in sessions):
             one.verdict = "given before"
         elif one.row.kind != PASSAGE and any(other.says(one, connection) for other in passages):
             one.verdict = "a passage says it"
-    open_ones = [one for one in candidates if one.verdict == "no room"]
+    open_ones = [one for one in candidates if one.verdict == "others say more"]
     found = sorted(one for number, row in enumerate(open_ones) for one in _rank_sentences(number, row, floor))
     left, chosen, texts = MAX_CHARS, dict[int, set[int]](), {"  "}  # a line without a word says nothing
-    least = found[-1][0] - _WORSE if found else 0.0
+    least = -math.inf
     while found and found[-1][0] >= least:
-        _, number, place, sentence = found.pop()
+        rank, number, place, sentence = found.pop()
         one = open_ones[-number]
         text = one.sentences.normal[-place]
         is_new = -number in chosen or len(chosen) < MAX_ITEMS
@@ -344,6 +352,7 @@ def _choose(
         one.hide_echoes(connection)
         if not one.sentences.shows_met or -place in one.sentences.hidden:
             continue
+        least = max(least, rank - worse)
         chosen.setdefault(-number, set()).add(-place)
         left -= sentence.length
         texts.add(text)

@@ -10,9 +10,10 @@ from lineage.core.base.word_runs import (
     OVERLONG,
     RUN_MASK,
     SentenceRuns,
+    fold_plain,
     hash_sentences,
     mark_owner,
-    split_plain_words,
+    split_folded,
     split_units,
 )  # fmt: skip
 from lineage.core.search.index_sql import MAX_PASSAGES, OWNER
@@ -49,8 +50,9 @@ def find_echoes(connection: sqlite3.Connection, row: FoundRow, sentences: "Seque
 
 
 def _split_units(text: str) -> tuple[list[str], list[int]]:
-    if split_plain_words(text) is not None:
-        return split_units(text, lambda piece: split_plain_words(piece) or [])
+    folded = fold_plain(text)
+    if folded is not None:
+        return split_units(folded, split_folded)
     # Such text is rarer, and reading it takes imports that a hook better does without.
     from lineage.core.base.normalize import tokenize_folded
     from lineage.core.base.unwrap import fold_readings

@@ -1,13 +1,14 @@
 """What is given and what isn't: weights and floor of `floor.json`, fitted by `scripts/eval --fit`.
 
-Logistic regression over features that can be told: what memory meets of the prompt, how closely, and by what margin
-over the same words in other projects.
+Logistic regression over features that can be told: what memory meets of the prompt, how closely, and whether the
+prompt asks for something or looks back. Whatever the sum, other projects must not meet more of it.
 """
 
 import os
 
 from lineage.core.base.scan_json import scan_object
-from lineage.recall.evidence import has_unspaced, normalize
+from lineage.recall.evidence import has_unspaced
+from lineage.recall.questions import split_clauses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ A word has one pair less than signs, and what is written in Hiragana, wholly or 
 _NUMBERS = {1: 0.1, 2: 0.1, 3: 0.35, 4: 0.5}
 """What a number of so many digits tells: hours, counts and versions stand everywhere."""
 
-_READ_CHARS = 2_000  # of a prompt: what it asks for stands at its beginning
+_TYPED_CHARS = 300  # of either end of a long prompt: what stands between is pasted rather than typed
+_CUES = ("asks", "opens", "past")
 
 FILE = os.path.join(os.path.dirname(__file__), "floor.json")
 
@@ -32,7 +34,7 @@ class Floor:
 
     `least` are the features that must not be below a value, whatever the sum: nothing outweighs them, but that a text
     meets nearly the whole prompt, as `whole` has it, outweighs the margin. `narrating` is how sentences begin that say
-    what is done next.
+    what is done next, `asking` the words that ask, those that only open a question, and those that look back.
     """
 
     def __init__(self, values: "Mapping[str, Any]") -> None:
@@ -43,14 +45,7 @@ class Floor:
         self.floor: float = values["floor"]
         self.deciding = frozenset(values["deciding"].split())
         self.narrating = tuple(f" {words} " for words in values["narrating"])
-        self._asking = {
-            name: [
-                phrase if has_unspaced(phrase) else f" {phrase} "
-                for phrases in by_language.values()
-                for phrase in phrases.split(", ")
-            ]
-            for name, by_language in values["asking"].items()
-        }
+        self._asking, self._opening, self._past = (_list_phrases(values["asking"][name]) for name in _CUES)
         self._everyday = [(float(weight), f" {words} ") for weight, words in values["everyday"].items()]
 
     def weigh_everyday(self, word: str) -> float:
@@ -66,9 +61,23 @@ class Floor:
         return found
 
     def find_asking(self, prompt: str) -> dict[str, float]:
-        """Return, as features, whether a prompt asks for something, and whether it looks back at what was."""
-        text = normalize(prompt[:_READ_CHARS])
-        return {name: float(any(words in text for words in some)) for name, some in self._asking.items()}
+        """Return, as features, whether a prompt asks for something, and whether it looks back at what was.
+
+        A word that asks stands at the beginning of a clause, or in a question; in scripts without spaces anywhere.
+        """
+        typed = (
+            prompt
+            if len(prompt) <= 2 * _TYPED_CHARS
+            else f"{prompt[:_TYPED_CHARS]}\n{prompt[-_TYPED_CHARS:].partition(' ')[2]}"
+        )
+        clauses = list(split_clauses(typed))
+        begin, anywhere = (*self._asking, *self._opening), tuple(filter(has_unspaced, self._asking))
+        asks = any(
+            clause.startswith(begin) or any(map(clause.__contains__, self._asking if is_question else anywhere))
+            for clause, is_question in clauses
+        )
+        text = "".join(clause for clause, _ in clauses)
+        return {"asks": float(asks), "past": float(any(map(text.__contains__, self._past)))}
 
     def rank(self, features: "Mapping[str, float]") -> float:
         """Return by what a part of a passage goes before others."""
@@ -89,3 +98,9 @@ def load_floor() -> Floor:
     """Read the data file."""
     with open(FILE, encoding="utf-8") as file:
         return Floor(scan_object(file.read()))
+
+
+def _list_phrases(by_language: "Mapping[str, str]") -> tuple[str, ...]:
+    """Return phrases as they stand in a normalized text; those of scripts without spaces stand anywhere."""
+    phrases = [phrase for some in by_language.values() for phrase in some.split(", ")]
+    return tuple(phrase if has_unspaced(phrase) else f" {phrase} " for phrase in phrases)

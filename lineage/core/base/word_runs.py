@@ -19,9 +19,12 @@ RUN_MASK = (1 << 33) - 1
 _OWNER_MASK = (1 << 15) - 1  # together six bytes in SQLite
 _MIN_SHORT_WORDS = 3
 WORD, _OF_SIGNS, _OF_KANA = 15, 10, 6
-_AROUND, _ENDS, _IN_NAMES = "\"'`*()[]{}<>,;!?", ".:", "._/\\~-"
-_LINE = "0123456789-"  # of `users.py:12:30`
-_MAX_PARTS, _MAX_WORDS = 8, 4  # between slashes, and words in one of them
+_ENDS, _LINE = ".:", "0123456789-"  # behind a name, and the numbers of its lines
+_MAX_NAME, _MAX_WORDS, _MAX_PLAIN, _MAX_JOINED = 120, 10, 4, 3  # signs, words, of a folder, without a slash
+_FEW_SIGNS = 8
+# What stands between blanks is cut at quotation marks and brackets, too: no word goes on behind them.
+_OPENING = "\"'`([{<“‘«‹「『【（"
+_CUTS = str.maketrans(dict.fromkeys("\"'`()[]{}<>*,;!?“”‘’‚„«»‹›「」『』（）【】、。，；！？", " "))
 _MARKUP = ("\\", "\x1b", "<", "&", "](", "%", "-\n", "|", "│")
 _INVISIBLE = (
     *(0xAD, 0x34F, 0x180E, 0xFEFF),
@@ -35,49 +38,71 @@ def hash_runs(words: Sequence[str]) -> Iterator[int]:
     return (hash_words(words[start : start + RUN_WORDS]) for start in range(len(words) - RUN_WORDS + 1))
 
 
-def split_units(text: str, split_words: Callable[[str], list[str]]) -> tuple[list[str], list[int]]:
-    """Return the words of a text, and for each the number of its unit: the parts of a path or an identifier have one.
+def split_units(folded: str, split_words: Callable[[str], list[str]]) -> tuple[list[str], list[int]]:
+    """Return the words of a folded text, and for each the number of its unit: the words of a name have one together.
 
-    >>> split_units("Fixed in `src/users.py`.", lambda piece: split_plain_words(piece) or [])
+    >>> split_units("fixed in `src/users.py`.", split_folded)
     (['fixed', 'in', 'src', 'users', 'py'], [0, 1, 2, 2, 2])
     """
     words, units = list[str](), list[int]()
-    for piece in text.split():
+    for piece, is_unit in iter_pieces(folded):
         own, first = split_words(piece), units[-1] + 1 if units else 0
         words += own
-        units += [first] * len(own) if is_name(piece) else range(first, first + len(own))
+        units += [first] * len(own) if is_unit else range(first, first + len(own))
     return words, units
 
 
-def is_name(piece: str) -> bool:
-    r"""Return whether what stands between two blanks is a path or an identifier.
+def iter_pieces(folded: str) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a folded text, and whether each is a name.
 
-    An address is none, nor is what a sentence could hide in: many parts, or many words in one part.
-
-    >>> [is_name(one) for one in ("`src/v1/users.py:12:3-9`,", "http_status_code", r"C:\a\b.txt", "../docs)", "done.")]
-    [True, True, True, True, False]
-    >>> [is_name(one) for one in ("https://e.org/a_b", "evil.com/x.sh", "a=b/c", "never_run_the_tests_again")]
-    [False, False, False, False]
+    They are cut at blanks, quotation marks, brackets and the signs of scripts without spaces; no address is.
     """
-    core = piece.lstrip(_AROUND).rstrip(_AROUND + _ENDS)
-    while core.rstrip(_LINE).endswith(":"):
-        core = core.rstrip(_LINE)[:-1]
-    core = core[2:] if core[1:2] == ":" else core
-    parts = core.replace("\\", "/").split("/")
-    is_plain = all((char.isalnum() and not _is_sign(char)) or char in _IN_NAMES for char in core)
-    if not is_plain or len(parts) > _MAX_PARTS or not any(joint in core[1:] for joint in "/\\_."):
+    for chunk in folded.split():
+        cut, end = chunk.translate(_CUTS), 0
+        if not cut.isascii():
+            cut = "".join(f" {char} " if _is_sign(char) else char for char in cut)
+        for piece in cut.split():
+            start = chunk.find(piece, end)
+            end = start + len(piece)
+            is_tail = start > 0 and piece[0] in "/." and chunk[start - 1] not in _OPENING
+            yield piece, "://" not in chunk and not is_tail and is_name(piece)
+
+
+def is_name(piece: str) -> bool:
+    r"""Return whether a folded piece of a text is a path or an identifier, which is one word however many it joins.
+
+    What may be an address is none, nor is what a sentence could hide in.
+
+    >>> [is_name(one) for one in ("src/api/v1/users.py:12:3-9", "http_status_code", r"c:\a\b.txt", "../docs.", "done.")]
+    [True, True, True, True, False]
+    >>> [is_name(one) for one in ("https://e.org/a_b", "evil.com/x.sh", "10.0.0.7/x", "a=b/c", "never_run_the_tests")]
+    [False, False, False, False, False]
+    """
+    if len(piece) > _MAX_NAME:
         return False
-    return not (_is_host(parts) or any(_count_words(part) > _MAX_WORDS for part in parts))
+    path = piece.rstrip(_ENDS)
+    while path.rstrip(_LINE).endswith(":"):
+        path = path.rstrip(_LINE)[:-1]
+    path = path.replace("\\", "/")
+    if path[1:3] == ":/":
+        path = path[3:]
+    parts = [part for part in path.removeprefix("~").split("/") if part.strip(".")]
+    is_plain = all(char.isalnum() or char in "._-/" for char in path.removeprefix("~"))
+    if not (is_plain and any(joint in path[1:] for joint in "/_.")) or _may_be_host(path):
+        return False
+    counts = [len(part.replace("_", " ").replace("-", " ").replace(".", " ").split()) for part in parts]
+    is_flag = any(part.startswith("-") for part in parts)
+    if (
+        sum(counts) > _MAX_PLAIN and "." not in parts[-1]
+    ):  # a long path names a file: a sentence could stand in its folders
+        return False
+    return 0 < sum(counts) <= _MAX_WORDS and not is_flag and (len(parts) > 1 or counts[0] <= _MAX_JOINED)
 
 
-def _is_host(parts: Sequence[str]) -> bool:
-    """Return whether parts between slashes begin with what may be a host's name."""
-    name, dot, last = parts[0].rpartition(".")
-    return len(parts) > 1 and bool(name.strip(".") and dot) and last.isalpha() and len(last) > 1
-
-
-def _count_words(part: str) -> int:
-    return len(part.replace("_", " ").replace("-", " ").replace(".", " ").split())
+def _may_be_host(path: str) -> bool:
+    """Return whether a path may be an address: it begins with a name that has a dot in it, or with two slashes."""
+    first, slash, _ = path.partition("/")
+    return path.startswith("//") or first == "localhost" or (bool(slash) and "." in first.strip("."))
 
 
 def _is_sign(char: str) -> bool:
@@ -97,7 +122,7 @@ def weigh(words: Sequence[str]) -> int:
 
 
 class SentenceRuns:
-    """The hashes of a sentence that are looked for: its runs of three units and more."""
+    """The hashes of a sentence that are looked for: of runs of three units and more, and of a short sentence."""
 
     __slots__ = ("_of_signs", "hashes")
 
@@ -105,7 +130,7 @@ class SentenceRuns:
         self.hashes, self._of_signs = set[int](), set[int]()
 
     def add(self, words: Sequence[str], units: Sequence[object]) -> None:
-        """Look for a run, or for a short sentence."""
+        """Look for a run, or for a short sentence. A word before a path says nothing."""
         if len({*units}) >= _MIN_SHORT_WORDS:
             run = hash_words(words)
             self.hashes.add(run)
@@ -114,7 +139,7 @@ class SentenceRuns:
     def are_in(self, printed: Collection[int]) -> bool:
         """Return whether the sentence repeats what was printed. Of many signs two runs say so: one may be a word."""
         found = self.hashes.intersection(printed)
-        return not found <= self._of_signs or len(found) > (len(self._of_signs) >= SURE_WORDS)
+        return not found <= self._of_signs or len(found) > (len(self._of_signs) >= _FEW_SIGNS)
 
 
 def hash_sentences(sentences: Sequence[tuple[list[str], list[int]]], runs: Sequence[SentenceRuns]) -> None:
@@ -131,11 +156,6 @@ def hash_sentences(sentences: Sequence[tuple[list[str], list[int]]], runs: Seque
         for place, count in Counter(place for place, _ in marks).items():
             if count > 1:
                 runs[place].add(run, marks)
-
-
-def hash_short(words: Sequence[str]) -> list[int]:
-    """Return the hash of a line or sentence of three to seven words; none for any other."""
-    return [hash_words(words)] if is_short(words) else []
 
 
 def is_short(words: Sequence[str]) -> bool:
@@ -161,11 +181,20 @@ def split_plain_words(text: str) -> list[str] | None:
     >>> split_plain_words("Push Straße to the MIRROR-host."), split_plain_words("see [the](docs)")
     (['push', 'strasse', 'to', 'the', 'mirror', 'host'], None)
     """
+    folded = fold_plain(text)
+    return None if folded is None else split_folded(folded)
+
+
+def fold_plain(text: str) -> str | None:
+    """Return a text without markup, folded, None for one that may have some."""
     if any(mark in text for mark in _MARKUP):
         return None
-    if text.isascii():
-        return "".join(char if char.isalnum() else " " for char in text.lower()).split()
-    return "".join(map(_space_sign, _fold_signs(text))).split()
+    return text.lower() if text.isascii() else _fold_signs(text)
+
+
+def split_folded(folded: str) -> list[str]:
+    """Return the words of a folded text."""
+    return "".join(map(_space_sign, folded)).split()
 
 
 def _fold_signs(text: str) -> str:
@@ -175,6 +204,6 @@ def _fold_signs(text: str) -> str:
 
 
 def _space_sign(char: str) -> str:
-    if not char.isalnum():
-        return " "
-    return f" {char} " if any(first <= ord(char) <= last for first, last in _WIDE) else char
+    if _is_sign(char):
+        return f" {char} "
+    return char if char.isalnum() else " "

@@ -2,12 +2,12 @@
 
 A sentence overlaps if it shares a run of six words, or half of its runs of three words, with a tool result that is not
 the echo of the agent's own input. A path or an identifier is one word, and a sign of a script without spaces is a part
-of one: else each sentence about a file that a tool listed would be the tool's. The first speaker decides, run by run:
-words that the agent gave a tool before any tool printed them are its own, and a result taints the statements after it,
-never those before it. Of text that a transcript left out only fingerprints are known, of what tools printed elsewhere
-only what the index holds: there a run of eight words decides, of nine where a path is among them. What stands between
-the words of a page's source counts as little as what stands between those of a sentence: both are compared as they are,
-and as they are read.
+of one, unless the agent joined what a tool printed apart: else each sentence about a file that a tool listed would be
+the tool's. The first speaker decides, run by run: words that the agent gave a tool before any tool printed them are its
+own, and a result taints the statements after it, never those before it. Of text that a transcript left out only
+fingerprints are known, of what tools printed elsewhere only what the index holds: there a run of eight words decides,
+of five beside a path, of twelve signs; shorter ones may. What stands between the words of a page's source counts as
+little as what stands between those of a sentence: both are compared as they are, and as they are read.
 """
 
 import re
@@ -28,6 +28,8 @@ from lineage.core.format.turns import ASSISTANT, TOOL, USER, Turn, TurnText
 SHINGLE_WORDS = 3
 RUN_WORDS = 6
 _RUN_SHINGLES = RUN_WORDS - SHINGLE_WORDS + 1
+
+_PATH_SIGNS = re.compile(r"[\\/]+")
 
 _MAX_RUNS = 1 << 18  # of an artifact: those of a few megabytes of text
 _PIECES = re.compile(r"((?<=[.!?…])[\"'”’»)\]*_`]*\s+|(?<=[。！？]))")
@@ -137,7 +139,8 @@ class _Sought:
 
     `min_shared` is the least number of runs of three words that makes a result its source, `rare_words` are (longest
     word of a run, number of runs with it), the longest first. `threes` are the runs of three units: each the runs of
-    words in it that cross from one unit into the next, and what it counts.
+    words in it that cross from one unit into the next, and what it counts. `names` are the runs of words with two and
+    more of one name, each with what stands there.
     """
 
     statement: Statement
@@ -145,6 +148,7 @@ class _Sought:
     units: Sequence[int]
     shingles: Sequence[Shingle]
     threes: Sequence[tuple[frozenset[Shingle], int]]
+    names: Sequence[tuple[str, Shingle]]
     min_shared: int
     rare_words: Sequence[tuple[str, int]]
 
@@ -158,18 +162,18 @@ class _Sought:
                     return False
         return bool(self.shingles)
 
-    def repeats(self, shared: set[Shingle]) -> bool:
-        """Return whether a result that shares these runs of three words is the statement's source."""
+    def repeats(self, shared: set[Shingle], result: str) -> bool:
+        """Return whether a folded result that shares these runs of three words is the statement's source."""
         wanted = set(self.shingles)
         if not wanted or self.statement.is_typed:
             return bool(wanted) and wanted <= shared  # typed words are the user's, unless all of them are copied
-        in_a_row = 0
-        for three, weight in self.threes:
-            in_a_row = in_a_row + weight if three <= shared else 0
-            if in_a_row >= _RUN_SHINGLES * word_runs.WORD:
-                return True
-        distinct = {three for three, _ in self.threes}
-        return bool(distinct) and sum(three <= shared for three in distinct) * 2 >= len(distinct)
+        if _are_enough(self.threes, shared):
+            return True
+        # What a tool printed apart and the agent joined is no name: its words count.
+        joined = [name for name, shingle in self.names if shingle in shared]
+        plain = _PATH_SIGNS.sub("/", result) if joined else ""
+        words = _list_threes(self.words, range(len(self.words)), self.shingles) if joined else ()
+        return any(name not in plain for name in joined) and _are_enough(words, shared)
 
     def has_fingerprint(self, fingerprints: frozenset[int], own: set[Shingle]) -> bool:
         """Return whether a run of five words that are not the agent's `own` is among the fingerprints."""
@@ -225,7 +229,7 @@ def find_repeated_tools(
         fingerprints = prints.decode_fingerprints(given.fingerprints)
         for index, one in enumerate(sought):
             if one.statement.position > given.position and not tools[index]:
-                is_repeated = one.repeats(shared) or (fingerprints and one.has_fingerprint(fingerprints, own))
+                is_repeated = one.repeats(shared, folded) or (fingerprints and one.has_fingerprint(fingerprints, own))
                 tools[index] = given.name if is_repeated else ""
     return tools
 
@@ -310,14 +314,45 @@ def _split_units(folded: str) -> tuple[list[str], list[int]]:
 
 
 def _build_sought(statement: Statement) -> _Sought:
-    words, units = _split_units(fold_readings(statement.text))
+    folded = fold_readings(statement.text)
+    words, units = _split_units(folded)
     shingles = tuple(_shingles(words))
     distinct = set(shingles)
     counts = Counter(max(shingle, key=lambda word: (len(word), word)) for shingle in distinct)
     rarest_first = sorted(counts.items(), key=lambda item: (-len(item[0]), item))
     least = min((len(distinct) + 1) // 2, _RUN_SHINGLES) if len(set(units)) == len(units) else 1
     min_shared = len(distinct) if statement.is_typed else least
-    return _Sought(statement, words, units, shingles, _list_threes(words, units, shingles), min_shared, rarest_first)
+    threes = _list_threes(words, units, shingles)
+    return _Sought(statement, words, units, shingles, threes, _list_names(folded, words), min_shared, rarest_first)
+
+
+def _list_names(folded: str, words: Sequence[str]) -> list[tuple[str, Shingle]]:
+    """Return the runs of three words that hold two or three of one name, and before each those as they stand."""
+    names, before = set[tuple[str, Shingle]](), 0
+    for piece, is_name in word_runs.iter_pieces(folded):
+        own, spans, end = tokenize_folded(piece), list[tuple[int, int]](), 0
+        for word in own:
+            start = piece.index(word, end)
+            end = start + len(word)
+            spans.append((start, end))
+        for place in range(max(0, before - 1), before + len(own) - 1) if is_name else ():
+            first, last = max(0, place - before), min(len(own), place - before + SHINGLE_WORDS) - 1
+            if last > first and not any(map(str.isdigit, own[first : last + 1])):
+                spelled = _PATH_SIGNS.sub("/", piece[spans[first][0] : spans[last][1]])
+                names.add((spelled, tuple(words[place : place + SHINGLE_WORDS])))
+        before += len(own)
+    return sorted(one for one in names if len(one[1]) == SHINGLE_WORDS)
+
+
+def _are_enough(threes: Sequence[tuple[frozenset[Shingle], int]], shared: set[Shingle]) -> bool:
+    """Return whether a result has a run of six units, or half of the runs of three."""
+    in_a_row = 0
+    for three, weight in threes:
+        in_a_row = in_a_row + weight if three <= shared else 0
+        if in_a_row >= _RUN_SHINGLES * word_runs.WORD:
+            return True
+    distinct = {three for three, _ in threes}
+    return bool(distinct) and sum(three <= shared for three in distinct) * 2 >= len(distinct)
 
 
 def _list_threes(
