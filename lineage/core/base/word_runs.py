@@ -92,9 +92,7 @@ def is_name(piece: str) -> bool:
         return False
     counts = [len(part.replace("_", " ").replace("-", " ").replace(".", " ").split()) for part in parts]
     is_flag = any(part.startswith("-") for part in parts)
-    if (
-        sum(counts) > _MAX_PLAIN and "." not in parts[-1]
-    ):  # a long path names a file: a sentence could stand in its folders
+    if sum(counts) > _MAX_PLAIN and "." not in parts[-1]:  # a sentence could stand in folders; a file has a type
         return False
     return 0 < sum(counts) <= _MAX_WORDS and not is_flag and (len(parts) > 1 or counts[0] <= _MAX_JOINED)
 

@@ -19,6 +19,7 @@ _MIN_GAP_CHARS = 4
 _SHORT_TEXT_CHARS, _KNOWN_TEXT_CHARS = 80, 1000
 _DIGIT = re.compile(r"[0-9]")
 _OPENED_VALUE = re.compile(r"=[\"'`]\S{0,4}\Z|=([\"'`])(?:(?!\1)[^\n]){0,4}\Z")
+_STILL_OPEN = re.compile(r"[=(]([\"'`])(?:(?!\1)[^\n]){0,4}\Z")
 _ESCAPED_QUOTES = re.compile(r"(?:\\?[\"'`]){2}\Z|'\\\Z")
 
 
@@ -150,6 +151,8 @@ def _fit_to_quotes(text: str, span: Span, quote: str) -> Span | None:
     `quote` opened it in the layer that was read. Once decoded, quotes inside of a value look like its end.
     """
     if quote and quote in "\"'`" and (opening := text.rfind(quote, span.first, span.start)) >= 0:
+        if _STILL_OPEN.search(text, span.first, opening):
+            return None  # the value begins before, and has this quote in it
         span = span._replace(start=opening + 1)  # what was decoded to nothing belongs to the value
     elif _OPENED_VALUE.search(text, span.first, span.start):
         return None  # the value begins before; two of its own quotes looked like literals to join

@@ -83,6 +83,8 @@ VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6,
 @example(name="password", value='"=000"0')
 @example(name="password", value='`=000"')
 @example(name="password", value="@'000@\"")
+@example(name="password", value="'L`00(0")
+@example(name="apiKey", value="`a000001122345678")
 def test_no_part_of_a_value_stays_beside_its_marker(carrier: str, name: str, value: str) -> None:
     if carrier in UNESCAPED:  # there nobody can tell a backslash that escapes a quote from one that doesn't
         assume("\\" not in value)
