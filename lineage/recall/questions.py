@@ -15,30 +15,11 @@ _MAX_QUESTIONS = 3
 _CLAUSE_ENDS = (", ", "; ", ": ", " - ", "—", "–", "、", "，", "；", "：", "...")
 _LONG_LINE = 60  # characters: a shorter line ends where its writer ended it
 _LEADS = tuple(
-    f" {lead} "
-    for lead in (
-        *(
-            "ok",
-            "okay",
-            "so",
-            "and",
-            "but",
-            "hey",
-            "hi",
-            "hm",
-            "wait",
-            "well",
-            "also",
-            "please",
-            "now",
-            "btw",
-            "1",
-            "2",
-            "3",
-        ),
-        *("tell me", "remind me", "explain", "do you remember", "i wonder", "can you tell me"),
+    f" {lead} " for lead in (
+        "ok", "okay", "so", "and", "but", "hey", "hi", "hm", "wait", "well", "also", "please", "now", "btw",
+        "1", "2", "3", "tell me", "remind me", "explain", "do you remember", "i wonder", "can you tell me",
     )
-)
+)  # fmt: skip
 _SENTENCE_SIGNS = (". ", "! ", "? ", "。", "！", "？", "|")
 _SENTENCE_ENDS = (". ", "! ", ": ", "> ", "。", "！")
 
