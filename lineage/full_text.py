@@ -17,16 +17,20 @@ COUNT_MATCHES = "(select count(*) from (select 1 from search where search match 
 _SEPARATOR = "\u200b"  # core/search/segmentation.py
 _COUNT_ROWS = "select count(*) from search_docsize"
 _FIND_ROWS = "select rowid from search where search match ? limit ?"
-_READ_ROWS = "select rowid, title, sentence, body from search where rowid in (select value from json_each(?))"
+_READ_ROWS = "select rowid, turns, title, sentence, body from search where rowid in (select value from json_each(?))"
 
 
 class TextRow:
-    """A row: its number, the title and the sentence that it is found by, and its text, as they were written."""
+    """A row: its number, the title and the sentence that it is found by, and its text, as they were written.
 
-    __slots__ = ("body", "number", "sentence", "title")
+    `marks` tell who speaks where in a passage (core/search/messages.py).
+    """
 
-    def __init__(self, number: int, title: str, sentence: str, body: str) -> None:
+    __slots__ = ("body", "marks", "number", "sentence", "title")
+
+    def __init__(self, number: int, turns: str, title: str, sentence: str, body: str) -> None:
         self.number, self.title, self.sentence, self.body = number, title, sentence, body
+        self.marks = turns.split(" ", 2)[-1] if turns.count(" ") > 1 else ""
 
 
 def build_match_expression(text: str) -> str | None:
@@ -64,5 +68,5 @@ def find_rows(connection: "sqlite3.Connection", expression: str, limit: int) -> 
 
 def read_rows(connection: "sqlite3.Connection", numbers: "Iterable[int]") -> "Iterator[TextRow]":
     """Yield the rows of these numbers that are there, each once, in no order that means anything."""
-    for number, *texts in connection.execute(_READ_ROWS, (str(list(numbers)),)):
-        yield TextRow(number, *(text if text.isascii() else text.replace(_SEPARATOR, "") for text in texts))
+    for number, turns, *texts in connection.execute(_READ_ROWS, (str(list(numbers)),)):
+        yield TextRow(number, turns, *(text if text.isascii() else text.replace(_SEPARATOR, "") for text in texts))

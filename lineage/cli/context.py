@@ -14,8 +14,7 @@ from lineage.cli.typed_names import warn
 from lineage.pipeline.memory.context import ContextRequest, build_context
 from lineage.pipeline.memory.prompt_recall import recall_for_prompt
 from lineage.projection.context_block import ContextBlock, SectionUsage
-from lineage.recall.at_prompt import Recall
-from lineage.recall.items import format_item
+from lineage.recall.items import Recall, format_item
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_reader import BookReader
 from lineage.workspace.lookup import MAX_CANDIDATES, describe_unshown, match_reference, resolve_session

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
-    from lineage.recall.at_prompt import Recall
-    from lineage.recall.items import RecalledItem
+    from lineage.recall.items import Recall, RecalledItem
 
     Asker = Callable[["Question", "sqlite3.Connection", Collection[str]], Recall]
 
@@ -140,7 +139,8 @@ def _take_items(root: str, question: Question, connection: "sqlite3.Connection")
 
 
 def _ask_at_prompt(question: Question, connection: "sqlite3.Connection", given: "Collection[str]") -> "Recall":
-    from lineage.recall.at_prompt import Recall, recall_at_prompt
+    from lineage.recall.at_prompt import recall_at_prompt
+    from lineage.recall.items import Recall
 
     prompt = question.payload.get("prompt")
     if not isinstance(prompt, str) or question.payload.get("agent_id"):  # a sub-agent's, which no person wrote
@@ -159,7 +159,7 @@ def _ask_at_prompt(question: Question, connection: "sqlite3.Connection", given: 
 
 def _ask_at_action(question: Question, connection: "sqlite3.Connection", given: "Collection[str]") -> "Recall":
     from lineage.recall.at_action import recall_at_action
-    from lineage.recall.at_prompt import Recall
+    from lineage.recall.items import Recall
 
     action = build_action(question.payload, question.project_keys)
     if action is None:

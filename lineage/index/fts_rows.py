@@ -2,8 +2,9 @@
 
 A passage's rowid is its artifact's number times `MAX_PASSAGES` plus its place; an entry's is the negative of its row's
 number. So no table has to map rows of text to their owners. Passages of tools have the places from `MAX_OF_KIND` on,
-by which a search knows them. The tokenizer stems English words; in scripts without
-spaces each character is a token. (core/search/segmentation.py)
+by which a search knows them. `turns` holds the numbers of the first and the last turn, and the marks of its messages
+(core/search/messages.py). The tokenizer stems English words; in scripts without spaces each character is a token
+(core/search/segmentation.py).
 """
 
 import sqlite3
@@ -45,7 +46,7 @@ def build_artifact_fts_rows(number: int, row: ArtifactRow) -> Iterator[FtsRow]:
     head = (segment(row.title), sentence)
     places = count(number * MAX_PASSAGES), count(number * MAX_PASSAGES + MAX_OF_KIND)
     for passage in row.passages:
-        turns = f"{passage.first} {passage.last}" if passage.last else ""
+        turns = f"{passage.first} {passage.last} {passage.messages}".rstrip() if passage.last else ""
         yield next(places[passage.of_tools]), *head, segment(passage.text), turns
         head = ("", "")
 
@@ -67,5 +68,5 @@ def delete_entries(connection: sqlite3.Connection, numbers: Iterable[int]) -> No
 
 def parse_turn_range(value: str) -> tuple[int, int] | None:
     """Return the numbers of a passage's first and last turn, None for a passage without turns."""
-    first, _, last = value.partition(" ")
+    first, last, *_ = [*value.split(" ", 2), "", ""]
     return (int(first), int(last)) if last else None

@@ -6,7 +6,7 @@ from lineage.database.sqlite import as_database
 from lineage.index import books, fts_rows, ledger, tool_runs, vocabulary
 from lineage.index.rows import COLUMNS
 
-VERSION = 25
+VERSION = 26
 
 _NOT_NULL = {"source_path", "source_sha256", "source_kind"}
 _INTEGERS = ("private", "partial", "visible")

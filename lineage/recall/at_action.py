@@ -9,8 +9,7 @@ import sqlite3
 
 from lineage.core.base.about import COMMAND, ERROR, FILE, split_subject
 from lineage.core.search.index_sql import OTHER_SESSIONS_ENTRY, PROJECT_OF_ENTRY, SHOWN_ENTRY
-from lineage.recall.at_prompt import Recall
-from lineage.recall.items import RecalledItem
+from lineage.recall.items import Recall, RecalledItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,110 +13,25 @@ from lineage.core.search import words
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.language import is_stop_word
 from lineage.recall import reader
-from lineage.recall.echoes import find_echoes
-from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
+from lineage.recall.considered import ConsideredRow, consider
+from lineage.recall.evidence import FoundSentence, Word, normalize, weigh
 from lineage.recall.floor import Floor, load_floor
-from lineage.recall.items import RecalledItem
+from lineage.recall.items import Recall, RecalledItem
 from lineage.recall.questions import list_questions
-from lineage.recall.reader import PASSAGE, FoundRow
+from lineage.recall.reader import PASSAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
-    from typing import Any
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
 MAX_CHARS = 900  # of text, without what says where it is from
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most
-_TELLING = 14  # words: a long prompt needs not be met whole
 _MAX_ROWS = 1_000  # a word of more is common: it finds none by itself
 _LOADED, _READ, _OTHERS = 300, 40, 4  # rows: of any project, of its own, of others
-_CONSIDERED = 12  # of those that were read
-_AMONG, _TOGETHER, _DECIDING = 0.7, 0.5, 0.025  # rarity among them, pairs of words, and each word that settles a thing
-_MAX_DECIDING = 4
-_WORSE = 0.8  # a sentence whose rank is so far below that of the best isn't given beside it
-_SHORT = 30  # characters: a sentence that is said again by chance
-_NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
-_MAX_MARGIN = 1.5
-_OF_PAIRS = 0.67  # words that a pair of signs makes
-_NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, and how many tell more than one
-
-
-class ConsideredRow:
-    """A row to judge: its features, its distance above the floor, and the verdict."""
-
-    __slots__ = (
-        "features", "is_above", "is_checked", "met", "missed", "row", "score", "sentences", "total", "verdict",
-    )  # fmt: skip
-
-    def __init__(self, row: FoundRow, met: "list[Word]", total: float, text: str) -> None:
-        self.row, self.met, self.total = row, met, total
-        self.sentences = Sentences(text, met)
-        self.features: dict[str, float] = {}
-        self.score, self.missed, self.verdict = 0.0, list[str](), ""
-        self.is_above = self.is_checked = False
-
-    @property
-    def id(self) -> str:
-        """What tells it from others, also after the index was built anew."""
-        return self.row.owner if self.row.number < 0 else f"{self.row.owner}/{self.row.number % MAX_PASSAGES}"
-
-    def measure(self, sentence: FoundSentence) -> dict[str, float]:
-        """Return the features of a sentence of it."""
-        deciding = min(2, sentence.deciding) / 2
-        return {
-            "rank": self.features["rank"],
-            "score": self.score,
-            "value": sentence.value / self.total,
-            "deciding": deciding,
-            "leads": float(sentence.leads),
-            "narrates": float(sentence.narrates),
-        }
-
-    def hide_echoes(self, connection: sqlite3.Connection) -> None:
-        """Hide the sentences of a passage that a tool printed first."""
-        # Few passages are asked: to look up what tools printed takes longer than all else.
-        if self.row.kind == PASSAGE and not self.is_checked:
-            self.is_checked = True
-            self.sentences.hidden = find_echoes(connection, self.row, self.sentences.parts)
-
-    def repeats(self, other: "ConsideredRow") -> bool:
-        """Return whether most of a passage stands in another one: a resumed session says again what it said."""
-        own = {part for part in self.sentences.normal if len(part) > _SHORT}
-        repeated = own.intersection(other.sentences.normal)
-        return self.row.kind == other.row.kind == PASSAGE and 2 * len(repeated) > len(own)
-
-    def says(self, other: "ConsideredRow", connection: sqlite3.Connection) -> bool:
-        """Return whether all that another one says stands in it, and shows."""
-        text = other.sentences.text
-        if text in self.sentences.text:
-            self.hide_echoes(connection)
-        return text in self.sentences.text
-
-
-class Recall:
-    """The given items, the best first, all considered rows, and the reason if there are no items."""
-
-    __slots__ = ("considered", "items", "reason")
-
-    def __init__(
-        self, items: "Sequence[RecalledItem]" = (), considered: "Sequence[ConsideredRow]" = (), reason: str = ""
-    ) -> None:
-        self.items, self.considered, self.reason = tuple(items), tuple(considered), reason
-
-    def as_json(self) -> "dict[str, Any]":
-        """Return the items, and how near to the floor each considered row came."""
-        names = ("id", "kind", "origin", "at", "title", "text", "tokens")
-        considered = [
-            {"id": one.id, "verdict": one.verdict, "score": round(one.score, 3), "missed": one.missed}
-            | {"features": {name: round(value, 3) for name, value in one.features.items()}}
-            | {"words": [word.text for word in one.met]}
-            for one in sorted(self.considered, key=lambda one: -one.score)
-        ]
-        items = [{name: getattr(item, name) for name in names} for item in self.items]
-        return {"items": items, "reason": self.reason, "considered": considered}
+_WORSE = 0.7  # a sentence whose rank is so far below that of the best isn't given beside it
 
 
 def recall_at_prompt(
@@ -176,7 +91,7 @@ def _recall_text(
     removed = reader.find_removed(connection, {row.token for row in own})
     own = [row for row in own if row.token not in removed]
     others = [row.number for row in loaded if not is_own[row.number]][:_OTHERS]
-    candidates = _measure(connection, found_words, own, others, floor, floor.find_asking(prompt))
+    candidates = consider(connection, found_words, own, others, floor, floor.find_asking(prompt))
     if not candidates:
         return Recall(reason="memory holds no rare word of the prompt" if project_keys else "no project")
     for one in candidates:
@@ -238,83 +153,6 @@ def _find_best(scores: dict[int, float]) -> list[int]:
     least = sorted(scores.values(), reverse=True)[:_LOADED][-1:]
     best = [row for row, score in scores.items() if score >= least[0]]
     return sorted(best, key=lambda row: (-scores[row], -row))[:_LOADED]
-
-
-def _measure(
-    connection: sqlite3.Connection,
-    found_words: "Sequence[Word]",
-    own: "Sequence[FoundRow]",
-    others: "Sequence[int]",
-    floor: Floor,
-    asking: dict[str, float],
-) -> list[ConsideredRow]:
-    """Return the best rows with their features, none that repeats a better one."""
-    total = sum_weights(found_words, _TELLING) or 1.0
-    read = full_text.read_rows(connection, [*(row.number for row in own), *others])
-    texts = {row.number: row.body for row in read}
-    noise = max((sum_weights(_find_met(found_words, row, texts[row])) for row in others), default=0.0) / total
-    ranked = _rank_rows(found_words, own, texts, floor)
-    values = sum({word.stem: word.value for word in found_words}.values())
-    candidates = list[ConsideredRow]()
-    for row, rank in ranked:
-        if len(candidates) == _CONSIDERED:
-            break
-        one = ConsideredRow(row, _find_met(found_words, row.number, texts[row.number]), values, texts[row.number])
-        if not any(map(one.repeats, candidates)):
-            one.features = {"rank": rank, **_build_features(one, found_words, total, noise), **asking}
-            candidates.append(one)
-    return candidates
-
-
-def _count_words(found_words: "Sequence[Word]") -> float:
-    """Return how many words a prompt has. Pairs of signs of a script without spaces overlap, and some tell nothing."""
-    return max(1.0, sum(word.everyday * _OF_PAIRS if word.is_pair else 1.0 for word in found_words))
-
-
-def _build_features(one: ConsideredRow, found_words: "Sequence[Word]", total: float, noise: float) -> dict[str, float]:
-    """Return the features of a row. `total` is the weight of the prompt, `noise` the part that other projects meet."""
-    met = sum_weights(one.met)
-    coverage = min(1.0, met / total)
-    title = normalize(one.row.title)
-    in_title = [word for word in one.met if word.stem in title]
-    return {
-        "coverage": coverage,
-        "information": math.log1p(met),
-        # A word alone is no topic, unless it is a name.
-        "words": sum({word.stem: 1 + word.is_name for word in one.met}.values()),
-        "sentence": one.sentences.best / total,
-        "margin": min(_MAX_MARGIN, math.log(max(coverage, 0.01) / max(noise, _NOISE))),
-        "length": math.log(_count_words(found_words)),
-        "names": min(_MAX_NAMES, len({word.stem for word in one.met if word.is_name and word.everyday > _NAMING})),
-        "title": sum_weights(in_title) / (sum_weights(found_words) or 1.0),
-    }
-
-
-def _rank_rows(
-    found_words: "Sequence[Word]", own: "Sequence[FoundRow]", texts: "dict[int, str]", floor: Floor
-) -> "list[tuple[FoundRow, float]]":
-    """Return rows with their ranks, the best first.
-
-    A word that most of a project's own passages hold doesn't say which of them answers, however rare it is elsewhere.
-    """
-    normal = {row.number: normalize(texts[row.number]) for row in own}
-    for word in found_words:
-        word.value = word.rarity + _AMONG * weigh(sum(word.stem in text for text in normal.values()), len(normal))
-    values = {word.stem: word.value for word in found_words}
-    total = sum(values.values())
-    ranks = []
-    for row in own:
-        text = normal[row.number]
-        deciding = min(_MAX_DECIDING, len(floor.deciding.intersection(text.split())))
-        met = sum(value for stem, value in values.items() if stem in text) / total
-        ranks.append((row, met + _TOGETHER * share_of_pairs(found_words, text) + _DECIDING * deciding))
-    return sorted(ranks, key=lambda one: (-one[1], one[0].at, one[0].number))
-
-
-def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:
-    """Return the words that a row holds; of common words not all rows are known, so its text is asked."""
-    normal = normalize(text) if any(word.is_common for word in found_words) else ""
-    return [word for word in found_words if (word.stem in normal if word.is_common else row in word.rows)]
 
 
 def _choose(

@@ -6,6 +6,7 @@ A word weighs the more, the rarer it is in the index and in everyday talk. Witho
 import math
 
 from lineage.core.search.language import UNSPACED
+from lineage.core.search.messages import REPLIED, TYPED, parse_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ _MIN_STEM, _MAX_ENDING = 4, 2  # letters of a word that a text has to hold, and 
 _NEAR = 40  # characters between two words that belong together
 _BREAKS = (". ", "! ", "? ", "。", "！", "？")
 _MAX_SENTENCE = 400  # characters
-_BEFORE, _SECOND, _AFTER = (
-    0.7,
-    0.56,
-    0.35,
-)  # what the words of the sentence before, the one before it and the next count
+# What the words of the sentence before, the one before it and the next count.
+_BEFORE, _SECOND, _AFTER = 0.7, 0.56, 0.35
+_OPENING = 300  # characters of a reply, behind which a sentence opens it half
 
 
 _SIGNS = [*map(chr, range(48)), *":;<=>?@[\\]^_`{|}~\x7f\xa0", *"…“”‘’‚„«»–—·•¿¡、。，；：！？（）「」"]
@@ -125,26 +124,43 @@ def _stand_near(one: str, other: str, text: str) -> bool:
     return False
 
 
+def _find_speakers(parts: "Sequence[str]", messages: "Sequence[tuple[str, int]]") -> "Iterator[tuple[float, float]]":
+    r"""Yield for each sentence whether a person typed it, and how near it is to the beginning of a reply.
+
+    >>> list(_find_speakers(["Why?\n", "It splits. ", "Fixed."], [("t", 0), ("r", 5)]))
+    [(1.0, 0.0), (0.0, 1.0), (0.0, 0.9646302250803859)]
+    """
+    at = 0
+    for part in parts:
+        sign, start = next((one for one in reversed(messages) if one[1] <= at), ("", 0))
+        yield float(sign == TYPED), float(sign == REPLIED) / (1 + (at - start) / _OPENING)
+        at += len(part)
+
+
 class FoundSentence:
     """A sentence of a text: its place, what it and those around it hold of the prompt, deciding words, its length.
 
     One that `leads` to what follows is a heading, or ends in a colon; one that `narrates` says what its speaker does
-    next.
+    next. `typed` is 1 for what a person typed, `opening` the nearer to 1, the nearer it is to the beginning of an
+    agent's reply, whose first sentences say what came of it.
     """
 
-    __slots__ = ("deciding", "leads", "length", "narrates", "place", "value")
+    __slots__ = ("deciding", "leads", "length", "narrates", "opening", "place", "typed", "value")
 
     def __init__(self, place: int, value: float, deciding: int, part: str, narrates: bool) -> None:
         self.place, self.value, self.deciding, self.length = place, value, deciding, len(part)
         self.narrates = narrates
         self.leads = part.startswith("#") or part.rstrip().endswith(":")
+        self.typed = self.opening = 0.0
 
 
 class Sentences:
-    """The sentences of a text, as they stand and normalized, with the words that each holds."""
+    """The sentences of a text, as they stand and normalized, with the words that each holds. `marks` say who speaks."""
 
-    def __init__(self, text: str, words: "Sequence[Word]") -> None:
-        self.parts = [part[:_MAX_SENTENCE] for part in split_sentences(text)]
+    def __init__(self, text: str, words: "Sequence[Word]", marks: str = "") -> None:
+        parts = split_sentences(text)
+        self._speakers = list(_find_speakers(parts, parse_marks(marks)))
+        self.parts = [part[:_MAX_SENTENCE] for part in parts]
         self.normal = [normalize(part) for part in self.parts]
         self.hidden: Collection[int] = ()  # places of sentences that are given to nobody
         self._words = [[word for word in words if word.stem in part] for part in self.normal]
@@ -176,7 +192,9 @@ class Sentences:
             second, before, own, after = values[place : place + 4]
             near = max(_BEFORE * before, _SECOND * second, _AFTER * after)
             deciding = sum(word in deciding_words for word in part.split())
-            yield FoundSentence(place, own + near, deciding, self.parts[place], part.startswith(narrating))
+            found = FoundSentence(place, own + near, deciding, self.parts[place], part.startswith(narrating))
+            found.typed, found.opening = self._speakers[place]
+            yield found
 
     def join(self, chosen: "Collection[int]") -> str:
         """Return the chosen sentences in their order, with a mark for what is left out."""

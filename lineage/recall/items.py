@@ -1,5 +1,12 @@
 """What memory gives at a prompt or an action: quotes, and how they are written."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lineage.recall.considered import ConsideredRow
+
 _TITLE_CHARS = 40
 
 
@@ -21,6 +28,29 @@ class RecalledItem:
     def tokens(self) -> int:
         """Its cost; a token is four characters."""
         return -(-len(format_item(self)) // 4)
+
+
+class Recall:
+    """The given items, the best first, all considered rows, and the reason if there are no items."""
+
+    __slots__ = ("considered", "items", "reason")
+
+    def __init__(
+        self, items: "Sequence[RecalledItem]" = (), considered: "Sequence[ConsideredRow]" = (), reason: str = ""
+    ) -> None:
+        self.items, self.considered, self.reason = tuple(items), tuple(considered), reason
+
+    def as_json(self) -> "dict[str, Any]":
+        """Return the items, and how near to the floor each considered row came."""
+        names = ("id", "kind", "origin", "at", "title", "text", "tokens")
+        considered = [
+            {"id": one.id, "verdict": one.verdict, "score": round(one.score, 3), "missed": one.missed}
+            | {"features": {name: round(value, 3) for name, value in one.features.items()}}
+            | {"words": [word.text for word in one.met]}
+            for one in sorted(self.considered, key=lambda one: -one.score)
+        ]
+        items = [{name: getattr(item, name) for name in names} for item in self.items]
+        return {"items": items, "reason": self.reason, "considered": considered}
 
 
 def format_item(item: RecalledItem) -> str:

@@ -1,7 +1,6 @@
 """Fitting of the weights: logistic regression on labelled sessions, judged on authors that it wasn't fitted on."""
 
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from evaluation.labelled import LabelledSession, is_same, read_labelled
+from evaluation.regression import Sample, regress
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.extraction.candidates import choose_utterances
 from lineage.extraction.features import Utterance, read_utterances
@@ -21,7 +21,6 @@ _FEW = 3
 _WEIGHTS = {USER: (4.0, 1.0, 0.3), ASSISTANT: (6.0, 0.5, 6.0)}
 _MIN_COUNT = 15  # sentences with a feature
 _RIDGE = 50.0
-_MIN_SHARE, _HUGE = 1e-3, 500.0
 _STEPS, _MORE_STEPS = 6, 2  # of Newton's method, from nothing and from the weights of all
 _NOT_FITTED = frozenset({"unanswered"})
 # The precision against the labels that statements in force shall reach on authors that weren't fitted on.
@@ -158,67 +157,14 @@ def _regress(
 ) -> Weights:
     """Return the weights of a logistic regression with a ridge, by Newton's method from `start` on."""
     index = {name: number for number, name in enumerate(names)}
-    rows = [[index[name] for name in one.utterance.seen if name in index] + [len(names)] for one in examples]
+    samples = [
+        Sample(
+            [*((index[name], 1.0) for name in one.utterance.seen if name in index), (len(names), 1.0)],
+            one.is_right,
+            one.weight,
+        )
+        for one in examples
+    ]
     values = [start.features[name] for name in names] + [start.bias] if start else [0.0] * len(names) + [-3.0]
-    for _ in range(steps):
-        gradient, curvature = _derive(rows, examples, values)
-        change, reached = solve(curvature, gradient), _measure_fit(rows, examples, values)
-        share = 1.0
-        # A whole step may go too far, where few sentences are right.
-        while share > _MIN_SHARE:
-            there = [value + share * step for value, step in zip(values, change, strict=True)]
-            if _measure_fit(rows, examples, there) >= reached:
-                values = there
-                break
-            share /= 2
-    rounded = [round(value, 3) for value in values]
+    rounded = [round(value, 3) for value in regress(samples, [_RIDGE] * len(names) + [0.0], steps, values)]
     return Weights(rounded[-1], dict(zip(names, rounded, strict=False)), 1.0)
-
-
-def _measure_fit(rows: Sequence[Sequence[int]], examples: Sequence[Example], values: Sequence[float]) -> float:
-    """Return the logarithm of the likelihood, less the ridge."""
-    total = -_RIDGE / 2 * sum(value * value for value in values[:-1])
-    for row, example in zip(rows, examples, strict=True):
-        score = sum(values[number] for number in row)
-        score = score if example.is_right else -score
-        total -= example.weight * (math.log1p(math.exp(-score)) if score > -_HUGE else -score)
-    return total
-
-
-def _derive(
-    rows: Sequence[Sequence[int]], examples: Sequence[Example], values: Sequence[float]
-) -> tuple[list[float], list[list[float]]]:
-    """Return the slope of the likelihood and its curvature. The last value is the bias, and has no ridge."""
-    size = len(values)
-    gradient = [-value * _RIDGE for value in values[:-1]] + [0.0]
-    curvature = [[0.0] * size for _ in range(size)]
-    for number in range(size - 1):
-        curvature[number][number] = _RIDGE
-    for row, example in zip(rows, examples, strict=True):
-        likelihood = 1 / (1 + math.exp(min(_HUGE, -sum(values[number] for number in row))))
-        error = example.weight * (example.is_right - likelihood)
-        spread = example.weight * likelihood * (1 - likelihood)
-        for number in row:
-            gradient[number] += error
-            line = curvature[number]
-            for other in row:
-                line[other] += spread
-    return gradient, curvature
-
-
-def solve(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """Return the solution of a system of linear equations whose matrix is symmetric and positive."""
-    rows = [[*line, value] for line, value in zip(matrix, right, strict=True)]
-    size = len(rows)
-    for pivot in range(size):
-        head = rows[pivot]
-        for line in rows[pivot + 1 :]:
-            factor = line[pivot] / head[pivot]
-            if factor:
-                for column in range(pivot, size + 1):
-                    line[column] -= factor * head[column]
-    solution = [0.0] * size
-    for pivot in range(size - 1, -1, -1):
-        known = sum(rows[pivot][column] * solution[column] for column in range(pivot + 1, size))
-        solution[pivot] = (rows[pivot][size] - known) / rows[pivot][pivot]
-    return solution

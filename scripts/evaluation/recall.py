@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from evaluation.fitting import solve
+from evaluation import regression
 from evaluation.material import Material, coding
 from evaluation.measures import interval
 from evaluation.rankers import captured
@@ -24,8 +24,9 @@ from lineage.core.base.project import build_project_key
 from lineage.index import SqliteIndex
 from lineage.recall import floor as floor_file
 from lineage.recall import reader
-from lineage.recall.at_prompt import Recall, recall_at_prompt
+from lineage.recall.at_prompt import recall_at_prompt
 from lineage.recall.floor import Floor
+from lineage.recall.items import Recall
 
 HELD, MISSING, ELSEWHERE, UNRELATED = "held", "missing", "elsewhere", "unrelated"
 _OWN = Path(__file__).with_name("prompts.txt")
@@ -38,7 +39,7 @@ _SELECT_PROJECTS = "select distinct project_key from artifacts where project_key
 _SELECT_PROJECT = "select project_key from artifacts where session_id glob ? limit 1"
 _SELECT_NAMED = "select project_key from artifacts where project_key like ? limit 1"
 
-_ROUNDS, _STEPS, _RIDGE = 4, 12, 2.0  # of choosing what answers and fitting, and of Newton's method
+_ROUNDS, _STEPS, _RIDGE, _ORDER_RIDGE = 4, 12, 2.0, 0.3  # of choosing what answers and fitting, and of Newton's method
 _UNRELATED_WEIGHT = 0.3  # there are many more of them
 _MISSING_SHARE = 0.1  # of the same project's prompts that may be above the floor
 _UNRELATED_SHARE = 0.01  # of the unrelated prompts of sets that aren't ours: some do touch what a project holds
@@ -167,8 +168,14 @@ Sample = tuple[Mapping[str, float], bool, float]
 
 
 def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
-    """Fit weights and floor on the tuned half of sets, of ours with each project alone as well; write the data file."""
-    by_set = [[one for _, some in _ask_sets(*own) for one in some if not one.prompt.is_held_out] for own in sets]
+    """Fit weights, floor and order on the tuned half of sets, and write the data file.
+
+    Ours are asked with each project alone as well.
+    """
+    named = [
+        [(name, one) for name, some in _ask_sets(*own) for one in some if not one.prompt.is_held_out] for own in sets
+    ]
+    by_set = [[one for _, one in some] for some in named]
     tuned = [one for some in by_set for one in some]
     values = json.loads(Path(floor_file.FILE).read_text(encoding="utf-8"))
     for _ in range(_ROUNDS):
@@ -181,9 +188,10 @@ def fit(sets: Sequence[PromptSet]) -> Iterator[str]:
         for (file, _), some in zip(sets, by_set, strict=True)
     )
     values["floor"] = round(max(same, unrelated + _SPARE), 3)
+    values["order"] = _fit_order([one for some in named for name, one in some if name != _ALONE], Floor(values))
     Path(floor_file.FILE).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     yield f"{len(samples):,} samples: {values['weights']}, floor {values['floor']}; {same:.2f} would do for the same"
-    yield f"project, and {unrelated:.2f} for what is unrelated"
+    yield f"project, and {unrelated:.2f} for what is unrelated. Sentences by {values['order']}"
 
 
 def find_floor(scores: Iterable[float], share: float) -> float:
@@ -212,23 +220,44 @@ def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[fl
 
 
 def _fit_weights(samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
-    """Return the weights of a logistic regression with a ridge, without its constant: the floor takes it up."""
+    """Return the weights by which features tell answers, without their constant: the floor takes it up."""
     means = {name: sum(features[name] for features, *_ in samples) / len(samples) for name in names}
     spreads = {
         name: math.sqrt(sum((features[name] - means[name]) ** 2 for features, *_ in samples) / len(samples)) or 1.0
         for name in names
     }
-    rows = [[*((features[name] - means[name]) / spreads[name] for name in names), 1.0] for features, *_ in samples]
-    size = len(names) + 1
-    found = [0.0] * size
-    for _ in range(_STEPS):
-        slopes = [-_RIDGE * one for one in found]
-        curvature = [[_RIDGE * (row == column) for column in range(size)] for row in range(size)]
-        for row, (_, is_answer, weight) in zip(rows, samples, strict=True):
-            odds = 1 / (1 + math.exp(-sum(map(float.__mul__, found, row))))
-            for number, value in enumerate(row):
-                slopes[number] += weight * value * (is_answer - odds)
-                steepness = weight * value * odds * (1 - odds)
-                curvature[number] = [one + steepness * other for one, other in zip(curvature[number], row, strict=True)]
-        found = [one + step for one, step in zip(found, solve(curvature, slopes), strict=True)]
+    rows = [
+        regression.Sample(
+            [
+                *((at, (features[name] - means[name]) / spreads[name]) for at, name in enumerate(names)),
+                (len(names), 1.0),
+            ],
+            is_answer,
+            weight,
+        )
+        for features, is_answer, weight in samples
+    ]
+    found = regression.regress(rows, [_RIDGE] * (len(names) + 1), _STEPS)
     return {name: round(one / spreads[name], 3) for name, one in zip(names, found, strict=False)}
+
+
+def _fit_order(asked: Iterable[Asked], floor: Floor) -> dict[str, float]:
+    """Return the weights by which the sentence that answers goes before others, in units of the first."""
+    names = list(floor.order)
+    groups = [_build_group(one, floor, names) for one in asked]
+    groups = [group for group in groups if any(sample.is_right for sample in group)]
+    first, *rest = regression.rank(groups, [_ORDER_RIDGE] * len(names), _STEPS)
+    return dict(zip(names, [1.0, *(round(weight / first, 3) for weight in rest)], strict=True))
+
+
+def _build_group(one: Asked, floor: Floor, names: Sequence[str]) -> list[regression.Sample]:
+    group = []
+    for row in one.recall.considered if one.prompt.kind == HELD else ():
+        row.score = floor.score(row.features)
+        for sentence in row.sentences.list_found(floor.deciding, floor.narrating):
+            found = row.measure(sentence)
+            is_right = holds(row.sentences.parts[sentence.place], one.prompt.answer)
+            group.append(
+                regression.Sample([(at, found[name]) for at, name in enumerate(names) if found[name]], is_right)
+            )
+    return group

@@ -4,7 +4,6 @@ A label is told where half of its words of four letters or more stand in the sen
 """
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from evaluation.fitting import group_authors, solve
+from evaluation.fitting import group_authors
 from evaluation.labelled import TOLD, LabelledSession
+from evaluation.regression import Sample, regress
 from lineage.core.format import synopsis
 from lineage.core.format.digest import Digest
 from lineage.core.format.sentence import SentenceContext, build_fallback, to_plain_text
@@ -113,18 +113,11 @@ def _regress(
     examples: Sequence[_Example], start: Mapping[str, float] | None = None, steps: int = _STEPS
 ) -> Mapping[str, float]:
     """Return the weights of a logistic regression with a ridge, by Newton's method."""
-    names = sorted(examples[0].features)
-    rows = [[1.0, *(one.features[name] for name in names)] for one in examples]
-    values = [(start or {}).get(name, 0.0) for name in ("bias", *names)]
-    for _ in range(steps):
-        gradient = [0.0, *(-_RIDGE * value for value in values[1:])]
-        curvature = [[_RIDGE * (a == b > 0) for a in range(len(values))] for b in range(len(values))]
-        for row, one in zip(rows, examples, strict=True):
-            likelihood = 1 / (1 + math.exp(-sum(map(float.__mul__, row, values))))
-            spread = likelihood * (1 - likelihood)
-            for at, value in enumerate(row):
-                gradient[at] += value * (one.is_right - likelihood)
-                for other, factor in enumerate(row):
-                    curvature[at][other] += value * factor * spread
-        values = [value + step for value, step in zip(values, solve(curvature, gradient), strict=True)]
-    return {name: round(value, 2) for name, value in zip(["bias", *names], values, strict=True)}
+    names = ["bias", *sorted(examples[0].features)]
+    samples = [
+        Sample([(0, 1.0), *((number, one.features[name]) for number, name in enumerate(names) if number)], one.is_right)
+        for one in examples
+    ]
+    values = [(start or {}).get(name, 0.0) for name in names]
+    found = regress(samples, [0.0] + [_RIDGE] * (len(names) - 1), steps, values)
+    return {name: round(value, 2) for name, value in zip(names, found, strict=True)}

@@ -26,7 +26,7 @@ from lineage.harness.spec import PROMPT
 from lineage.pipeline.ingest.worker import keep_settings
 from lineage.pipeline.maintenance.reindex import reindex
 from lineage.pipeline.maintenance.remove import remove
-from lineage.recall.at_prompt import Recall
+from lineage.recall.items import Recall
 from lineage.telemetry import SeenSession
 from tests.support.commands import LineageCommand
 from tests.support.hook_process import (

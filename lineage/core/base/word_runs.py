@@ -171,20 +171,14 @@ def mark_owner(owner: str) -> int:
     return (crc32(owner.encode("utf-8", "replace")) & _OWNER_MASK) << RUN_MASK.bit_length()
 
 
-def split_plain_words(text: str) -> list[str] | None:
-    """Return the folded words of a text without markup, None for one that may have some.
+def fold_plain(text: str) -> str | None:
+    """Return a text without markup, folded, None for one that may have some.
 
-    They are those of `normalize.tokenize`.
+    Its words by `split_folded` are those of `normalize.tokenize`.
 
-    >>> split_plain_words("Push Straße to the MIRROR-host."), split_plain_words("see [the](docs)")
+    >>> split_folded(fold_plain("Push Straße to the MIRROR-host.") or ""), fold_plain("see [the](docs)")
     (['push', 'strasse', 'to', 'the', 'mirror', 'host'], None)
     """
-    folded = fold_plain(text)
-    return None if folded is None else split_folded(folded)
-
-
-def fold_plain(text: str) -> str | None:
-    """Return a text without markup, folded, None for one that may have some."""
     if any(mark in text for mark in _MARKUP):
         return None
     return text.lower() if text.isascii() else _fold_signs(text)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from lineage.core.base.sequences import Replayable
 from lineage.core.base.templates import split_template
 from lineage.core.format.turns import ASSISTANT, USER, TurnText
 from lineage.core.search.index_sql import MAX_OF_KIND
+from lineage.core.search.messages import NARRATED, REPLIED, TYPED, format_mark
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
 _SPEAKERS = (USER, ASSISTANT)  # what a harness adds is found among what tools gave, and told to nobody unasked
@@ -18,13 +20,23 @@ _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 class Passage(NamedTuple):
     """A text and the numbers of its first and last turn, 0 outside of transcripts.
 
-    `of_tools` is the text that tools were given and gave, and that a harness added.
+    `of_tools` is the text that tools were given and gave, and that a harness added. `messages` tells who speaks where,
+    as `core/search/messages.py` reads it.
     """
 
     text: str
     first: int = 0
     last: int = 0
     of_tools: bool = False
+    messages: str = ""
+
+
+class _Text(NamedTuple):
+    """A text to pack, the number of its turn, and the sign of who speaks, "" for a tool."""
+
+    text: str
+    number: int
+    sign: str = ""
 
 
 def split_turns(turn_texts: Sequence[TurnText]) -> Iterable[Passage]:
@@ -47,37 +59,53 @@ def _passage_length(total: int) -> int:
 
 def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
     length = _passage_length(sum(len(one.text) for one in turn_texts))
-    said = _pack(_iter_texts(turn_texts, of_tools=False), length, of_tools=False)
+    said = _pack(_iter_said(turn_texts), length, of_tools=False)
     yield next(said, Passage(""))
     yield from said
-    yield from _pack(_iter_texts(turn_texts, of_tools=True), length, of_tools=True)
+    yield from _pack(_iter_rest(turn_texts), length, of_tools=True)
 
 
-def _iter_texts(turn_texts: Iterable[TurnText], *, of_tools: bool) -> Iterator[TurnText]:
-    """Yield what was said, or the rest: texts of tools, and of a person's prompts what a program made of them."""
+def _iter_said(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
+    """Yield what was said, with its speaker; the agent replies in the last message before a person's."""
+    said = (
+        (one.role, split_template(one.text)[0] if one.role == USER else one.text, one.number)
+        for one in turn_texts
+        if one.role in _SPEAKERS
+    )
+    for (role, text, number), (following, *_) in pairwise(chain(filter(_has_text, said), [(USER, "", 0)])):
+        yield _Text(text, number, TYPED if role == USER else REPLIED if following == USER else NARRATED)
+
+
+def _has_text(said: tuple[str, str, int]) -> bool:
+    return bool(said[1])
+
+
+def _iter_rest(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
+    """Yield the texts of tools, and of a person's prompts what a program made of them."""
     for one in turn_texts:
-        typed, made = split_template(one.text) if one.role == USER else (one.text, "")
-        if one.role in _SPEAKERS and typed and not of_tools:
-            yield one._replace(text=typed)
-        elif of_tools and (made or one.role not in _SPEAKERS):
-            yield one._replace(text=made or one.text)
+        made = split_template(one.text)[1] if one.role == USER else ""
+        if made or one.role not in _SPEAKERS:
+            yield _Text(made or one.text, one.number)
 
 
-def _pack(turn_texts: Iterable[TurnText], length: int, *, of_tools: bool) -> Iterator[Passage]:
-    window, first, last, size = list[str](), 0, 0, 0
-    for one in turn_texts:
-        number, text = one.number, one.text
+def _pack(texts: Iterable[_Text], length: int, *, of_tools: bool) -> Iterator[Passage]:
+    window, marks, first, last, size = list[str](), list[str](), 0, 0, 0
+    for text, number, sign in texts:
         if window and size + len(text) > length:
-            yield Passage("\n".join(window), first, last, of_tools)
-            window, size = [], 0
+            yield Passage("\n".join(window), first, last, of_tools, " ".join(marks))
+            window, marks, size = [], [], 0
         *chunks, rest = _split_chunks(text, length) if len(text) > length else (text,)
+        before = 0
         for chunk in chunks:
-            yield Passage(chunk, number, number, of_tools)
+            yield Passage(chunk, number, number, of_tools, format_mark(sign, -before) if sign else "")
+            before += len(chunk)
         first, last = first if window else number, number
+        # Of a message that began in an earlier passage the beginning stands before this one's.
+        marks += [format_mark(sign, size + len(window) - before)] if sign else []
         window.append(rest)
         size += len(rest)
     if window:
-        yield Passage("\n".join(window), first, last, of_tools)
+        yield Passage("\n".join(window), first, last, of_tools, " ".join(marks))
 
 
 def _split_chunks(text: str, length: int) -> list[str]:

@@ -11,7 +11,8 @@ from lineage.core.base.project import has_project
 from lineage.errors import InvalidInput
 from lineage.index import SqliteIndex
 from lineage.recall import reader
-from lineage.recall.at_prompt import Recall, recall_at_prompt
+from lineage.recall.at_prompt import recall_at_prompt
+from lineage.recall.items import Recall
 from lineage.workspace.workspace import Workspace
 
 

@@ -66,11 +66,12 @@ def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headin
     ]
     body = transcript.render_turns("[[siblings]]", turns)
     passages = build_row(make_artifact(naming.TRANSCRIPT, body=body), b"", "").passages
-    assert passages == (("Why is it slow?", 1, 1, False), ("Bash pytest -q 3 passed", 2, 2, True))
+    assert passages == (("Why is it slow?", 1, 1, False, "t0"), ("Bash pytest -q 3 passed", 2, 2, True, ""))
 
 
 def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:
-    assert build_row(make_artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages == (("The body.", 0, 0, False),)
+    (passage,) = build_row(make_artifact(body="[[a|b]]\n\nThe body.\n"), b"", "").passages
+    assert passage == ("The body.", 0, 0, False, "")
 
 
 @each(

@@ -17,9 +17,10 @@ from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
 from lineage.pipeline.maintenance.remove import remove
 from lineage.pipeline.memory.entry_writer import write_entries
 from lineage.recall import reader
-from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, Recall, recall_at_prompt
+from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, recall_at_prompt
 from lineage.recall.evidence import Word, split_sentences
 from lineage.recall.floor import load_floor
+from lineage.recall.items import Recall
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 PROJECT = "/home/ada/demo"
@@ -100,6 +101,25 @@ def test_a_session_that_is_private_or_of_somebody_else_is_never_given(
 ) -> None:
     talk(tmp_path, **hidden)
     assert recall(tmp_path).items == ()
+
+
+LOG = "\n".join(f"The build fails: quay/berth_{line} redeclares the pointer, see the log." for line in range(10, 21))
+REPLY = "The duplicate pointer of the quay is gone from its store. " + "The ropes were dried for the winter. " * 30
+
+
+def test_the_beginning_of_a_reply_goes_before_what_repeats_the_question(tmp_path: Path) -> None:
+    talk(tmp_path, texts=(LOG, REPLY))
+    found = recall(tmp_path, "What did we change about the duplicate pointer when the build of the quay failed?")
+    asked, replied = (
+        next(row for row in found.considered if name in row.sentences.text) for name in ("berth 17", "duplicate")
+    )
+    first, *_, last = (replied.measure(one) for one in replied.sentences.list_found(()))
+    assert (first["typed"], first["opening"]) == (0, 1) > (0, last["opening"]) > (0, 0)
+    assert all(asked.measure(one)["typed"] == 1 for one in asked.sentences.list_found(()))
+    assert replied.follows == pytest.approx(asked.features["rank"])
+    floor = load_floor()
+    for name, typed in (("typed", 1), ("opening", 0), ("follows", 0)):
+        assert floor.rank(first) > floor.rank({**first, name: typed})
 
 
 def test_neither_a_removed_session_nor_the_running_one_nor_what_was_given(tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""The marks of a passage's messages: who speaks where. Fails without the place of a message that began before."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, TurnText
+from lineage.core.search.messages import NARRATED, REPLIED, TYPED, parse_marks
+from lineage.core.search.passages import Passage, split_turns
+
+
+def split(*said: tuple[str, str]) -> list[Passage]:
+    return list(split_turns([TurnText(number, *one) for number, one in enumerate(said, 1)]))
+
+
+def test_the_last_message_before_a_person_s_is_a_reply_and_those_before_it_narrate() -> None:
+    (passage, tools) = split(
+        (USER, "Why?"), (ASSISTANT, "I look."), (TOOL, "ls"), (ASSISTANT, "Fixed."), (SYSTEM, "x"), (USER, "And?"),
+        (ASSISTANT, "Later."),
+    )  # fmt: skip
+    assert passage.text == "Why?\nI look.\nFixed.\nAnd?\nLater."
+    assert parse_marks(passage.messages) == [(TYPED, 0), (NARRATED, 5), (REPLIED, 13), (TYPED, 20), (REPLIED, 25)]
+    assert tools.messages == ""
+
+
+WORDS = st.text("ab \n", min_size=1, max_size=12).map(lambda text: f"x{text * 200}y")
+
+
+@given(st.lists(st.tuples(st.sampled_from([USER, ASSISTANT, TOOL]), st.one_of(st.text("abc", min_size=1), WORDS))))
+def test_each_message_begins_where_its_mark_says(said: list[tuple[str, str]]) -> None:
+    spoken = [text for role, text in said if role != TOOL]
+    begun = 0
+    for passage in split(*said):
+        marks = parse_marks(passage.messages)
+        assert bool(marks) == (not passage.of_tools and bool(spoken))
+        for _, start in marks:
+            if start >= 0:
+                begun += 1
+            message = spoken[begun - 1]
+            # A chunk stands where the text before it ends.
+            rest = message[-start:] if start < 0 else message
+            shown = passage.text[max(0, start) :]
+            assert shown.startswith(rest) or rest.startswith(shown)
+    assert begun == len(spoken)
