@@ -5,7 +5,7 @@ The long ones get it in the middle, again and again, and then finish. At a quest
 
 Fails where an interrupt prints a traceback or is taken for an answer, and where its message goes on in the line of the
 question: without the line end in `lineage.cli.main.run` and in `_read_key`.
-Fails where the hint at a question leaves out what was typed.
+Fails where the hint at a question leaves out what was typed, and without `_interrupt_again` in `__main__`.
 """
 
 import os
@@ -31,6 +31,22 @@ from tests.support.sample_workspace import write_sample_workspace
 pytestmark = [pytest.mark.slow, pytest.mark.in_folder, pytest.mark.leaves_findings]
 
 _PROGRAM = "import os; from lineage.__main__ import main; os.write(2, b'.'); main()"
+_IGNORED = """
+import time
+import lineage.cli.main
+from lineage.__main__ import main
+
+class Lock:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+def work(*_, **__):
+    Lock()
+    time.sleep(5)
+
+lineage.cli.main.cli.main = work
+main()
+"""
 _ENDS = {130, -signal.SIGINT}  # a shell shows 130 for both: the interpreter ends so if it was making a class
 _SESSIONS = 60
 
@@ -60,6 +76,11 @@ def complain(words: Sequence[str], result: CommandResult) -> list[str]:
         return [] if is_done else [said]
     bad = describe_bad_message(CommandResult(130, "", result.err.lstrip("\n"))) if result.err.strip() else []
     return [f"{said}: {one}" for one in bad]
+
+
+def test_an_interrupt_that_python_ignores_is_none_that_is_lost() -> None:
+    done = subprocess.run([sys.executable, "-c", _IGNORED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.split("\n")[0]) == (130, "lineage: interrupted")
 
 
 @pytest.mark.parametrize("path", LEAVES)
