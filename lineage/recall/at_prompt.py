@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-MAX_CHARS = 900  # of text, without what says where it is from
+MAX_CHARS = 890  # of text, without what says where it is from
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most

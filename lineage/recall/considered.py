@@ -10,7 +10,16 @@ from lineage import full_text
 from lineage.core.search.index_sql import MAX_PASSAGES
 from lineage.full_text import TextRow
 from lineage.recall.echoes import find_echoes
-from lineage.recall.evidence import FoundSentence, Sentences, Word, normalize, share_of_pairs, sum_weights, weigh
+from lineage.recall.evidence import (
+    FoundSentence,
+    Sentences,
+    Word,
+    join_typed,
+    normalize,
+    share_of_pairs,
+    sum_weights,
+    weigh,
+)
 from lineage.recall.floor import Floor
 from lineage.recall.reader import PASSAGE, FoundRow
 
@@ -24,7 +33,7 @@ _SHORT = 30  # characters: a sentence that is said again by chance
 _NOISE = 0.25  # of a prompt: what some row of other projects meets by chance
 _MAX_MARGIN = 1.5
 _OF_PAIRS = 0.67  # words that a pair of signs makes
-_OF_BEFORE = (1.0, 0.6)  # what the ranks of the passage before one and of the one before that count
+_OF_BEFORE = (1.0, 0.6)  # what was typed in the passage before one counts, and in the one before that
 _NAMING, _MAX_NAMES = 0.3, 3  # the weight in any index of a name that tells, and how many tell more than one
 _AMONG, _TOGETHER, _DECIDING = 0.7, 0.5, 0.025  # rarity among them, pairs of words, and each word that settles a thing
 _MAX_DECIDING = 4
@@ -33,7 +42,7 @@ _MAX_DECIDING = 4
 class ConsideredRow:
     """A row to judge: its features, its distance above the floor, and the verdict.
 
-    `follows` is the rank of the passages before it: behind what repeats the question stands what answers it.
+    `follows` is how much of the prompt a person typed before it: behind what asks the same stands what answers it.
     """
 
     __slots__ = (
@@ -104,7 +113,6 @@ def consider(
     texts = {row.number: row for row in read}
     noise = max((sum_weights(_find_met(found_words, row, texts[row].body)) for row in others), default=0.0) / total
     ranked = _rank_rows(found_words, own, texts, floor)
-    ranks = {row.number: rank for row, rank in ranked}
     values = sum({word.stem: word.value for word in found_words}.values())
     candidates = list[ConsideredRow]()
     for row, rank in ranked:
@@ -113,9 +121,9 @@ def consider(
         text = texts[row.number]
         one = ConsideredRow(row, _find_met(found_words, row.number, text.body), values, text)
         if not any(map(one.repeats, candidates)):
-            one.follows = _rank_before(row.number, ranks, found_words, values)
             one.features = {"rank": rank, **_build_features(one, found_words, total, noise), **asking}
             candidates.append(one)
+    _measure_what_was_asked(connection, found_words, candidates)
     return candidates
 
 
@@ -164,17 +172,26 @@ def _rank_rows(
     return sorted(ranks, key=lambda one: (-one[1], one[0].at, one[0].number))
 
 
-def _rank_before(row: int, ranks: "dict[int, float]", found_words: "Sequence[Word]", values: float) -> float:
-    """Return the rank of the passage before a row, or a part of that of the one before it, 0 for an entry.
-
-    One that wasn't read has the share of the prompt that it holds.
-    """
-    found = [0.0]
-    for back, part in enumerate(_OF_BEFORE, 1):
-        if row > 0 and row % MAX_PASSAGES >= back:
-            held = {word.stem: word.value for word in found_words if row - back in word.rows}
-            found.append(part * ranks.get(row - back, sum(held.values()) / values))
-    return max(found)
+def _measure_what_was_asked(
+    connection: sqlite3.Connection, found_words: "Sequence[Word]", candidates: "Sequence[ConsideredRow]"
+) -> None:
+    """Tell each passage how much of the prompt a person typed in the two before it; the second counts less."""
+    before = {
+        one.row.number: [
+            one.row.number - back for back in range(1, min(len(_OF_BEFORE), one.row.number % MAX_PASSAGES) + 1)
+        ]
+        for one in candidates
+        if one.row.kind == PASSAGE
+    }
+    typed = {
+        row.number: normalize(join_typed(row.body, row.marks))
+        for row in full_text.read_rows(connection, {number for numbers in before.values() for number in numbers})
+    }
+    values = {word.stem: word.value for word in found_words}
+    for one in candidates:
+        for number, part in zip(before.get(one.row.number, ()), _OF_BEFORE, strict=False):
+            asked = sum(value for stem, value in values.items() if stem in typed.get(number, ""))
+            one.follows = max(one.follows, part * asked / one.total)
 
 
 def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:

@@ -1,7 +1,7 @@
 """Which sentences of a passage a tool printed first: nobody is told them at a prompt (reliability: overlap).
 
-The index holds the hashes of all that a project's tools printed, and the sentences are looked up as at a capture. In
-a passage a person's words aren't told from an agent's, so these are left out as well where a tool printed them.
+The index holds the hashes of all that a project's tools printed, and the sentences are looked up as at a capture. What
+a person typed is left out as well where a tool printed it: it may be pasted.
 """
 
 import sqlite3

@@ -137,6 +137,18 @@ def _find_speakers(parts: "Sequence[str]", messages: "Sequence[tuple[str, int]]"
         at += len(part)
 
 
+def join_typed(text: str, marks: str) -> str:
+    r"""Return what a person typed of a text.
+
+    >>> join_typed("Why?\nIt splits.\nAnd now?", "t0 r5 t16")
+    'Why?\n And now?'
+    """
+    messages = parse_marks(marks)
+    ends = [*(start for _, start in messages[1:]), len(text)]
+    spans = [(max(0, start), end) for (sign, start), end in zip(messages, ends, strict=False) if sign == TYPED]
+    return " ".join(text[start:end] for start, end in spans)
+
+
 class FoundSentence:
     """A sentence of a text: its place, what it and those around it hold of the prompt, deciding words, its length.
 

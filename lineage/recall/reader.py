@@ -1,7 +1,7 @@
 """The index, read by a hook: what rows of the full text are of, whose texts `full_text` reads.
 
 Read-only, and without `lineage.index`, whose imports take longer than a hook may. Any failure is a `sqlite3.Error`: the
-index is missing, of another version, locked, or the time is over.
+index is missing or locked, has not these columns, or the time is over.
 """
 
 import os

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
 
+from lineage.interrupts import hold_interrupts
 from lineage.store.base import ConflictError, ExistsError, Store
 from lineage.store.helpers import read_or_none
 
@@ -148,7 +149,8 @@ class _ProcessRace:
 
     def __init__(self, processes: int) -> None:
         context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-        self._size, barrier = processes, context.Barrier(processes)
+        with hold_interrupts():  # it starts a process that tracks resources
+            self._size, barrier = processes, context.Barrier(processes)
         self._pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_set_barrier, initargs=(barrier,))
 
     def __enter__(self) -> "_ProcessRace":
@@ -159,7 +161,8 @@ class _ProcessRace:
 
     def run_all(self, work: Callable[[Store, str, int], Result], store: Store, folder: str) -> Sequence[Result]:
         """Run the work once in each process and return the results."""
-        futures = [self._pool.submit(_run, work, store, folder, number) for number in range(self._size)]
+        with hold_interrupts():  # it may start processes
+            futures = [self._pool.submit(_run, work, store, folder, number) for number in range(self._size)]
         return [future.result() for future in futures]
 
 

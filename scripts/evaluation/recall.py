@@ -163,7 +163,7 @@ def _share(values: Sequence[bool]) -> str:
     return f"{sum(values):,} of {len(values):,} = {sum(values) / len(values):.3f} {low:.2f} to {high:.2f}"
 
 
-Sample = tuple[Mapping[str, float], bool, float]
+Example = tuple[Mapping[str, float], bool, float]
 """Features, whether they are those of an answer, and the weight of the prompt."""
 
 
@@ -204,7 +204,7 @@ def _considered(one: Asked) -> list[tuple[Mapping[str, float], str]]:
     return [(found.features, "".join(found.sentences.parts)) for found in one.recall.considered]
 
 
-def _build_samples(one: Asked, floor: Floor) -> Iterator[Sample]:
+def _build_samples(one: Asked, floor: Floor) -> Iterator[Example]:
     """Yield the best answer of a prompt that memory holds, and what would be given at one that it doesn't."""
     is_held, found = one.prompt.kind == HELD, _considered(one)
     known = [features for features, text in found if not is_held or holds(text, one.prompt.answer)]
@@ -219,7 +219,7 @@ def _best_scores(asked: Iterable[Asked], kind: str, floor: Floor) -> Iterator[fl
             yield max((floor.score(one) for one, _ in _considered(one) if not floor.find_missed(one)), default=_NEVER)
 
 
-def _fit_weights(samples: Sequence[Sample], names: Sequence[str]) -> dict[str, float]:
+def _fit_weights(samples: Sequence[Example], names: Sequence[str]) -> dict[str, float]:
     """Return the weights by which features tell answers, without their constant: the floor takes it up."""
     means = {name: sum(features[name] for features, *_ in samples) / len(samples) for name in names}
     spreads = {
@@ -247,6 +247,8 @@ def _fit_order(asked: Iterable[Asked], floor: Floor) -> dict[str, float]:
     groups = [_build_group(one, floor, names) for one in asked]
     groups = [group for group in groups if any(sample.is_right for sample in group)]
     first, *rest = regression.rank(groups, [_ORDER_RIDGE] * len(names), _STEPS)
+    if first <= 0:
+        raise ValueError(f"what a sentence holds of a prompt doesn't tell in {len(groups)} prompts")
     return dict(zip(names, [1.0, *(round(weight / first, 3) for weight in rest)], strict=True))
 
 

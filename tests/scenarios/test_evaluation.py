@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evaluation import among, extraction, fitting, halves, material, recall, synopses
+from evaluation import among, extraction, fitting, halves, material, recall, regression, synopses
 from evaluation.labelled import OWN, is_same, read_labelled
 from evaluation.material import Material, Question, Session
 from evaluation.measures import interval
@@ -279,6 +279,14 @@ def test_weights_are_fitted_the_same_each_time_and_each_author_is_judged_by_the_
     assert own.features["verb"] != fitted.by_author["statements 0"]["user"].features["verb"]
     assert own.compute_score(["standing"]) > own.compute_score([])
     assert 0 < own.in_force < 1
+
+
+def test_the_weights_of_an_order_put_what_is_right_before_the_others() -> None:
+    rows = [([(0, 1.0), (1, 1.0)], True), ([(0, 1.0)], False), ([(0, 2.0), (1, -1.0)], False)]
+    groups = [[regression.Sample(*row) for row in rows[:count]] for count in (2, 3, 3)]
+    length, use = regression.rank(groups, [0.1, 0.1], 20)
+    assert length + use > max(length, 2 * length - use)
+    assert regression.rank([], [0.1, 0.1], 20) == [0, 0]
 
 
 def test_a_table_has_the_rules_before_and_every_cue_beside_today_s() -> None:

@@ -10,6 +10,7 @@ from lineage.core.base.templates import split_template
 from lineage.core.format.turns import ASSISTANT, USER, TurnText
 from lineage.core.search.index_sql import MAX_OF_KIND
 from lineage.core.search.messages import NARRATED, REPLIED, TYPED, format_mark
+from lineage.core.search.segmentation import remove_separators
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
 _SPEAKERS = (USER, ASSISTANT)  # what a harness adds is found among what tools gave, and told to nobody unasked
@@ -67,17 +68,12 @@ def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
 
 def _iter_said(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
     """Yield what was said, with its speaker; the agent replies in the last message before a person's."""
-    said = (
-        (one.role, split_template(one.text)[0] if one.role == USER else one.text, one.number)
-        for one in turn_texts
-        if one.role in _SPEAKERS
-    )
-    for (role, text, number), (following, *_) in pairwise(chain(filter(_has_text, said), [(USER, "", 0)])):
-        yield _Text(text, number, TYPED if role == USER else REPLIED if following == USER else NARRATED)
-
-
-def _has_text(said: tuple[str, str, int]) -> bool:
-    return bool(said[1])
+    said = (one for one in turn_texts if one.role == USER or (one.role == ASSISTANT and one.text))
+    for one, following in pairwise(chain(said, [TurnText(0, USER, "")])):
+        text = split_template(one.text)[0] if one.role == USER else one.text
+        if text := remove_separators(text):  # the index would lose them, and marks be out of place
+            said_by_agent = REPLIED if following.role == USER else NARRATED
+            yield _Text(text, one.number, TYPED if one.role == USER else said_by_agent)
 
 
 def _iter_rest(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:

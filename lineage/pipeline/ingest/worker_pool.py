@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lineage.errors import LineageError
+from lineage.interrupts import hold_interrupts
 
 _CHUNK = 4
 _MAX_READERS = 4
@@ -61,7 +62,7 @@ class _LazyProcesses(Executor):
             # Not fork: this process has threads and open databases.
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_start_process)
-        with _hold_interrupts():  # it may start processes
+        with hold_interrupts():  # it may start processes
             return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -92,19 +93,6 @@ def open_worker_pool(jobs: int) -> Iterator[WorkerPool]:
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _hold_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait. A process that is started meanwhile never gets it, not even while it imports its modules."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_process() -> None:

@@ -103,23 +103,42 @@ def test_a_session_that_is_private_or_of_somebody_else_is_never_given(
     assert recall(tmp_path).items == ()
 
 
-LOG = "\n".join(f"The build fails: quay/berth_{line} redeclares the pointer, see the log." for line in range(10, 21))
-REPLY = "The duplicate pointer of the quay is gone from its store. " + "The ropes were dried for the winter. " * 30
+REQUEST = "The build of the quay failed at its pointer, as the log of the harbour says.\n" + "\n".join(
+    f"Berth {number} waits for the crane until it is free again, and for its crew." for number in range(11)
+)
+REPLY = "The duplicate pointer of the build is gone from its store.\n" + "\n".join(
+    f"Rope {number} was dried for the winter, and hung above the stairs." for number in range(30)
+)
 
 
-def test_the_beginning_of_a_reply_goes_before_what_repeats_the_question(tmp_path: Path) -> None:
-    talk(tmp_path, texts=(LOG, REPLY))
-    found = recall(tmp_path, "What did we change about the duplicate pointer when the build of the quay failed?")
-    asked, replied = (
-        next(row for row in found.considered if name in row.sentences.text) for name in ("berth 17", "duplicate")
-    )
-    first, *_, last = (replied.measure(one) for one in replied.sentences.list_found(()))
-    assert (first["typed"], first["opening"]) == (0, 1) > (0, last["opening"]) > (0, 0)
-    assert all(asked.measure(one)["typed"] == 1 for one in asked.sentences.list_found(()))
-    assert replied.follows == pytest.approx(asked.features["rank"])
+def test_the_beginning_of_a_reply_goes_before_more_of_what_was_asked(tmp_path: Path) -> None:
+    talk(tmp_path, texts=(REQUEST, REPLY))
+    found = recall(tmp_path, "What did we change about the pointer when the build of the quay failed?")
+    assert ["The duplicate pointer" in item.text for item in found.items].count(True) == 1
     floor = load_floor()
+    replied, asked = (
+        next(row for row in found.considered if name in row.sentences.text) for name in ("store", "berth 7")
+    )
+    first, *_, last = map(replied.measure, replied.sentences.list_found(()))
+    assert (first["typed"], first["opening"]) == (0, 1) > (0, last["opening"]) > (0, 0)
+    assert {one["typed"] for one in map(asked.measure, asked.sentences.list_found(()))} == {1}
+    assert (asked.follows, replied.follows > 0.5) == (0, True)
     for name, typed in (("typed", 1), ("opening", 0), ("follows", 0)):
         assert floor.rank(first) > floor.rank({**first, name: typed})
+
+
+def test_what_was_typed_two_passages_before_counts_less(tmp_path: Path) -> None:
+    talk(tmp_path, texts=(REQUEST, f"{REPLY}\nThe quay is dry, and was painted."))
+    found = recall(tmp_path, "What did we change about the pointer when the build of the quay failed?")
+    store, dry = (next(row for row in found.considered if name in row.sentences.text) for name in ("store", "is dry"))
+    assert dry.follows == pytest.approx(0.6 * store.follows)
+
+
+def test_what_an_agent_said_before_counts_for_nothing_as_a_tool_may_have_said_it_first(tmp_path: Path) -> None:
+    talk(tmp_path, texts=("Read a.md.", REQUEST, "Go on.", REPLY))
+    found = recall(tmp_path, "What did we change about the pointer when the build of the quay failed?")
+    assert len(found.considered) > 1
+    assert {row.follows for row in found.considered} == {0}
 
 
 def test_neither_a_removed_session_nor_the_running_one_nor_what_was_given(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.core.base.templates import split_template
 from lineage.core.format.turns import ASSISTANT, SYSTEM, TOOL, USER, TurnText
 from lineage.core.search.messages import NARRATED, REPLIED, TYPED, parse_marks
 from lineage.core.search.passages import Passage, split_turns
@@ -20,6 +21,18 @@ def test_the_last_message_before_a_person_s_is_a_reply_and_those_before_it_narra
     assert passage.text == "Why?\nI look.\nFixed.\nAnd?\nLater."
     assert parse_marks(passage.messages) == [(TYPED, 0), (NARRATED, 5), (REPLIED, 13), (TYPED, 20), (REPLIED, 25)]
     assert tools.messages == ""
+
+
+def test_a_person_s_turn_without_a_word_of_theirs_ends_a_reply_all_the_same() -> None:
+    command = "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND: LOAD the FULL @plan.md"
+    assert split_template(command)[0] == ""
+    (passage, *_) = split((USER, "Why?"), (ASSISTANT, "It was blocked."), (USER, command), (ASSISTANT, "I look."))
+    assert parse_marks(passage.messages) == [(TYPED, 0), (REPLIED, 5), (REPLIED, 21)]
+
+
+def test_signs_that_the_index_takes_for_its_own_move_no_mark() -> None:
+    (passage,) = split((USER, "a\u200bb\u200bc"), (ASSISTANT, "Fixed."))
+    assert (passage.text, passage.messages) == ("abc\nFixed.", "t0 r4")
 
 
 WORDS = st.text("ab \n", min_size=1, max_size=12).map(lambda text: f"x{text * 200}y")
