@@ -25,6 +25,11 @@ _QUEUE_POLL_SECONDS = 0.02  # slower: a queue may be long
 _REMOTE_POLL, _MAX_REMOTE_POLL, _GROWTH = 0.05, 0.5, 1.5  # each poll is a request
 
 
+_held = list[tuple[str, int]]()
+"""Names and generations of the leases that this process holds, or is about to. Of others that say so, it failed to take
+or to give back the lease, as on a full disk: nobody holds them."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Record:
     """The content of the lease's key. `holder` names a process: machine, id and start time."""
@@ -100,8 +105,11 @@ def acquire_lease(store: Store, name: str, ttl: float = 10.0, *, waiter: LeaseWa
     try:
         yield held
     finally:
-        with contextlib.suppress(ConflictError):
-            store.replace(_key(name), _Record(held.generation).as_bytes(), held.version)
+        try:
+            with contextlib.suppress(ConflictError):
+                store.replace(_key(name), _Record(held.generation).as_bytes(), held.version)
+        finally:
+            _held.remove((name, held.generation))
 
 
 class _WaitPolicy:
@@ -145,7 +153,8 @@ def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
             record = _parse_record(blob)
             if blob and blob.version != watched:
                 watched, since = blob.version, time.monotonic()
-            if record.free or _is_dead(record.holder) or time.monotonic() - since >= policy.ttl:
+            is_left = record.holder == _holder_id() and (name, record.generation) not in _held
+            if record.free or is_left or _is_dead(record.holder) or time.monotonic() - since >= policy.ttl:
                 if policy.has_waited and policy.waiter:
                     policy.wait(0.0)  # the holder may have done the work just now
                 taken = _Record(record.generation + 1, _holder_id(), free=False)
@@ -153,11 +162,21 @@ def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
                     contextlib.suppress(BusyError, ConflictError, ExistsError),  # another process was faster
                     _lock_locally(store, f"guard-{name}", wait=False),
                 ):
-                    data = taken.as_bytes()
-                    version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
-                    return Lease(store, name, taken.generation, version)
+                    return _take(store, name, taken, blob)
             policy.wait(pause)
             pause = min(pause * _GROWTH, _MAX_REMOTE_POLL) if store.is_remote else pause
+
+
+def _take(store: Store, name: str, taken: _Record, blob: Blob | None) -> Lease:
+    """Write the record over the one that was read."""
+    _held.append((name, taken.generation))
+    try:
+        data = taken.as_bytes()
+        version = store.replace(_key(name), data, blob.version) if blob else store.create(_key(name), data)
+    except BaseException:
+        _held.remove((name, taken.generation))
+        raise
+    return Lease(store, name, taken.generation, version)
 
 
 def _lock_locally(store: Store, name: str, *, wait: bool = True) -> AbstractContextManager[None]:

@@ -527,7 +527,7 @@ def test_a_waiter_waits_anew_for_every_holder_that_moves(store: Store, monkeypat
         if moves and clock.now >= moves[0]:
             moves.pop(0)
             record = json.loads(store.read(key).data)
-            record["generation"] += 1
+            record |= {"generation": record["generation"] + 1, "holder": "another-machine 1 1"}
             store.replace(key, json.dumps(record).encode(), store.read(key).version)
 
     clock = FakeClock(monkeypatch, on_sleep=move)

@@ -1,9 +1,10 @@
 """Whose lease may be taken over: by what its record says of the holder.
 
-What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process); `_WaitPolicy`,
-and its check before the lease is taken.
+What each guard rests on: `_is_dead` and each of its conditions (machine, running, start of the process); `_held`;
+`_WaitPolicy`, and its check before the lease is taken.
 """
 
+import errno
 import json
 import os
 from contextlib import ExitStack
@@ -45,6 +46,42 @@ def test_a_reused_process_id_holds_no_lease(tmp_path: Path, monkeypatch: pytest.
         assert held.generation == 6
 
 
+class FullStore(LocalStore):
+    """A folder on a disk that may be full: a write fails before anything is written, or behind it."""
+
+    fails = ""
+
+    def replace(self, key: str, data: bytes, version: str, *, frozen: bool = False) -> str:
+        written = "" if self.fails == "before" else super().replace(key, data, version, frozen=frozen)
+        if self.fails:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return written
+
+
+def test_a_lease_that_could_not_be_given_back_is_had_again_at_once_by_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FullStore(tmp_path)
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    with pytest.raises(OSError, match="No space"), acquire_lease(store, "x"):
+        store.fails = "before"
+    store.fails = ""
+    with acquire_lease(store, "x") as held:
+        assert held.generation == 2
+
+
+def test_nor_is_one_waited_for_that_was_taken_by_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FullStore(tmp_path)
+    write_own_record(store)
+    FakeClock(monkeypatch, on_sleep=skip_sleeps)
+    store.fails = "behind"
+    with pytest.raises(OSError, match="No space"), acquire_lease(store, "x"):
+        raise AssertionError("it was not taken")
+    store.fails = ""
+    with acquire_lease(store, "x") as held:
+        assert held.generation == 3
+
+
 @pytest.mark.parametrize("foreign", ["elsewhere 1 1", "elsewhere 999999999 1", "", "x", "a b c d", "elsewhere -1 1"])
 def test_a_holder_on_another_machine_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: str
@@ -60,8 +97,8 @@ def test_a_holder_on_another_machine_is_waited_for(
 
 def test_a_running_holder_of_another_user_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LocalStore(tmp_path)
-    machine, pid, start = str(write_own_record(store)["holder"]).split(" ")
-    set_holder(store, f"{machine} {pid} {start}")
+    machine, _, start = str(write_own_record(store)["holder"]).split(" ")
+    set_holder(store, f"{machine} {os.getppid()} {start}")
 
     def kill(_: int, __: int) -> None:
         raise PermissionError
