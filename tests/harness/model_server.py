@@ -25,6 +25,8 @@ OPENCLAW_BLOCK = re.compile(r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPE
 RECORD = re.compile(r"<record-[0-9a-f]{12}>")  # how lineage opens what it asks about
 SHELLS = ("Bash", "bash", "shell", "exec", "exec_command", "shell_command", "run_shell_command", "local_shell")
 PAUSE, MAX_PAUSES = "timeout 1 tail -f /dev/null; echo waited", 30
+# What a program adds behind a prompt: words of its own, and what hooks told it.
+ADDED = re.compile(r"<(system[-_]reminder|qwen:user-prompt-submit-context)>.*?</\1>", re.DOTALL)
 SUMMARY = re.compile(r"summar|compact|compress|handoff|state_snapshot|checkpoint", re.IGNORECASE)
 
 
@@ -145,9 +147,11 @@ def answer(asked: Asked, record_script: str = "") -> Answer:
     'All is well.'
     >>> answer(Asked([Message("user", "RUN(ls) SAY(Done.)")], {"Bash": {}})).arguments
     {'command': 'ls'}
+    >>> answer(Asked([Message("user", "SAY(Compacted.) <system_reminder>Be brief.</system_reminder>")], {})).text
+    'Compacted.'
     """
     spoken = [
-        (n, OPENCLAW_BLOCK.sub("", LINEAGE_BLOCK.sub("", message.text)))
+        (n, ADDED.sub("", OPENCLAW_BLOCK.sub("", LINEAGE_BLOCK.sub("", message.text))))
         for n, message in enumerate(asked.messages)
         if message.kind == "user"
     ]
