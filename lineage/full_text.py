@@ -23,14 +23,14 @@ _READ_ROWS = "select rowid, turns, title, sentence, body from search where rowid
 class TextRow:
     """A row: its number, the title and the sentence that it is found by, and its text, as they were written.
 
-    `marks` tell who speaks where in a passage (core/search/messages.py).
+    `speakers` tells who speaks where in a passage (core/search/speakers.py).
     """
 
-    __slots__ = ("body", "marks", "number", "sentence", "title")
+    __slots__ = ("body", "number", "sentence", "speakers", "title")
 
     def __init__(self, number: int, turns: str, title: str, sentence: str, body: str) -> None:
         self.number, self.title, self.sentence, self.body = number, title, sentence, body
-        self.marks = turns.split(" ", 2)[-1] if turns.count(" ") > 1 else ""
+        self.speakers = turns.split(" ", 2)[-1] if turns.count(" ") > 1 else ""
 
 
 def build_match_expression(text: str) -> str | None:

@@ -2,8 +2,8 @@
 
 A passage's rowid is its artifact's number times `MAX_PASSAGES` plus its place; an entry's is the negative of its row's
 number. So no table has to map rows of text to their owners. Passages of tools have the places from `MAX_OF_KIND` on,
-by which a search knows them. `turns` holds the numbers of the first and the last turn, and the marks of its messages
-(core/search/messages.py). The tokenizer stems English words; in scripts without spaces each character is a token
+by which a search knows them. `turns` holds the numbers of the first and the last turn, and who speaks where
+(core/search/speakers.py). The tokenizer stems English words; in scripts without spaces each character is a token
 (core/search/segmentation.py).
 """
 
@@ -46,7 +46,7 @@ def build_artifact_fts_rows(number: int, row: ArtifactRow) -> Iterator[FtsRow]:
     head = (segment(row.title), sentence)
     places = count(number * MAX_PASSAGES), count(number * MAX_PASSAGES + MAX_OF_KIND)
     for passage in row.passages:
-        turns = f"{passage.first} {passage.last} {passage.messages}".rstrip() if passage.last else ""
+        turns = f"{passage.first} {passage.last} {passage.speakers}".rstrip() if passage.last else ""
         yield next(places[passage.of_tools]), *head, segment(passage.text), turns
         head = ("", "")
 

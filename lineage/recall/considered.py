@@ -52,7 +52,7 @@ class ConsideredRow:
 
     def __init__(self, row: FoundRow, met: "list[Word]", total: float, text: TextRow) -> None:
         self.row, self.met, self.total = row, met, total
-        self.sentences = Sentences(text.body, met, text.marks)
+        self.sentences = Sentences(text.body, met, text.speakers)
         self.follows = 0.0
         self.features: dict[str, float] = {}
         self.score, self.missed, self.verdict = 0.0, list[str](), ""
@@ -107,7 +107,11 @@ def consider(
     floor: Floor,
     asking: dict[str, float],
 ) -> list[ConsideredRow]:
-    """Return the best rows with their features, none that repeats a better one."""
+    """Return the best of a project's own rows with their features, none that repeats a better one.
+
+    `others` are rows of other projects, which tell what chance meets of a prompt; `asking` its features. Raise
+    `sqlite3.Error`.
+    """
     total = sum_weights(found_words, _TELLING) or 1.0
     read = full_text.read_rows(connection, [*(row.number for row in own), *others])
     texts = {row.number: row for row in read}
@@ -184,7 +188,7 @@ def _measure_what_was_asked(
         if one.row.kind == PASSAGE
     }
     typed = {
-        row.number: normalize(join_typed(row.body, row.marks))
+        row.number: normalize(join_typed(row.body, row.speakers))
         for row in full_text.read_rows(connection, {number for numbers in before.values() for number in numbers})
     }
     values = {word.stem: word.value for word in found_words}

@@ -6,7 +6,7 @@ A word weighs the more, the rarer it is in the index and in everyday talk. Witho
 import math
 
 from lineage.core.search.language import UNSPACED
-from lineage.core.search.messages import REPLIED, TYPED, parse_marks
+from lineage.core.search.speakers import REPLIED, TYPED, parse_speakers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,13 +137,13 @@ def _find_speakers(parts: "Sequence[str]", messages: "Sequence[tuple[str, int]]"
         at += len(part)
 
 
-def join_typed(text: str, marks: str) -> str:
+def join_typed(text: str, speakers: str) -> str:
     r"""Return what a person typed of a text.
 
     >>> join_typed("Why?\nIt splits.\nAnd now?", "t0 r5 t16")
     'Why?\n And now?'
     """
-    messages = parse_marks(marks)
+    messages = parse_speakers(speakers)
     ends = [*(start for _, start in messages[1:]), len(text)]
     spans = [(max(0, start), end) for (sign, start), end in zip(messages, ends, strict=False) if sign == TYPED]
     return " ".join(text[start:end] for start, end in spans)
@@ -167,11 +167,11 @@ class FoundSentence:
 
 
 class Sentences:
-    """The sentences of a text, as they stand and normalized, with the words that each holds. `marks` say who speaks."""
+    """The sentences of a text, as they stand and normalized, with the words that each holds, and who speaks."""
 
-    def __init__(self, text: str, words: "Sequence[Word]", marks: str = "") -> None:
+    def __init__(self, text: str, words: "Sequence[Word]", speakers: str = "") -> None:
         parts = split_sentences(text)
-        self._speakers = list(_find_speakers(parts, parse_marks(marks)))
+        self._speakers = list(_find_speakers(parts, parse_speakers(speakers)))
         self.parts = [part[:_MAX_SENTENCE] for part in parts]
         self.normal = [normalize(part) for part in self.parts]
         self.hidden: Collection[int] = ()  # places of sentences that are given to nobody

@@ -9,8 +9,8 @@ from lineage.core.base.sequences import Replayable
 from lineage.core.base.templates import split_template
 from lineage.core.format.turns import ASSISTANT, USER, TurnText
 from lineage.core.search.index_sql import MAX_OF_KIND
-from lineage.core.search.messages import NARRATED, REPLIED, TYPED, format_mark
 from lineage.core.search.segmentation import remove_separators
+from lineage.core.search.speakers import NARRATED, REPLIED, TYPED, format_speaker
 
 _MIN_LENGTH = 900  # characters: about 150 words; measured, see scripts/eval
 _SPEAKERS = (USER, ASSISTANT)  # what a harness adds is found among what tools gave, and told to nobody unasked
@@ -21,15 +21,15 @@ _MIN_REMAINDER = 300  # a shorter rest joins the passage before it
 class Passage(NamedTuple):
     """A text and the numbers of its first and last turn, 0 outside of transcripts.
 
-    `of_tools` is the text that tools were given and gave, and that a harness added. `messages` tells who speaks where,
-    as `core/search/messages.py` reads it.
+    `of_tools` is the text that tools were given and gave, and that a harness added. `speakers` tells who speaks
+    where, as `core/search/speakers.py` reads it.
     """
 
     text: str
     first: int = 0
     last: int = 0
     of_tools: bool = False
-    messages: str = ""
+    speakers: str = ""
 
 
 class _Text(NamedTuple):
@@ -71,7 +71,7 @@ def _iter_said(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
     said = (one for one in turn_texts if one.role == USER or (one.role == ASSISTANT and one.text))
     for one, following in pairwise(chain(said, [TurnText(0, USER, "")])):
         text = split_template(one.text)[0] if one.role == USER else one.text
-        if text := remove_separators(text):  # the index would lose them, and marks be out of place
+        if text := remove_separators(text):  # the index would lose them, and what follows be out of place
             said_by_agent = REPLIED if following.role == USER else NARRATED
             yield _Text(text, one.number, TYPED if one.role == USER else said_by_agent)
 
@@ -85,23 +85,23 @@ def _iter_rest(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
 
 
 def _pack(texts: Iterable[_Text], length: int, *, of_tools: bool) -> Iterator[Passage]:
-    window, marks, first, last, size = list[str](), list[str](), 0, 0, 0
+    window, speakers, first, last, size = list[str](), list[str](), 0, 0, 0
     for text, number, sign in texts:
         if window and size + len(text) > length:
-            yield Passage("\n".join(window), first, last, of_tools, " ".join(marks))
-            window, marks, size = [], [], 0
+            yield Passage("\n".join(window), first, last, of_tools, " ".join(speakers))
+            window, speakers, size = [], [], 0
         *chunks, rest = _split_chunks(text, length) if len(text) > length else (text,)
         before = 0
         for chunk in chunks:
-            yield Passage(chunk, number, number, of_tools, format_mark(sign, -before) if sign else "")
+            yield Passage(chunk, number, number, of_tools, format_speaker(sign, -before) if sign else "")
             before += len(chunk)
         first, last = first if window else number, number
         # Of a message that began in an earlier passage the beginning stands before this one's.
-        marks += [format_mark(sign, size + len(window) - before)] if sign else []
+        speakers += [format_speaker(sign, size + len(window) - before)] if sign else []
         window.append(rest)
         size += len(rest)
     if window:
-        yield Passage("\n".join(window), first, last, of_tools, " ".join(marks))
+        yield Passage("\n".join(window), first, last, of_tools, " ".join(speakers))
 
 
 def _split_chunks(text: str, length: int) -> list[str]:

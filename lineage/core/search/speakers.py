@@ -1,4 +1,4 @@
-"""Who speaks where in a passage: marks that the index keeps beside its text, and a recall reads.
+"""Who speaks where in a passage: the index keeps it beside the text, and a recall reads it.
 
 Without imports, as a hook waits for them.
 """
@@ -10,15 +10,15 @@ Its last one of a capture replies, too, whatever comes in the next; the prompt o
 """
 
 
-def format_mark(sign: str, start: int) -> str:
-    """Return the mark of a message that begins at a place of a passage, below 0 in an earlier one."""
+def format_speaker(sign: str, start: int) -> str:
+    """Return who speaks from a place of a passage on, below 0 from a place in an earlier one."""
     return f"{sign}{start}"
 
 
-def parse_marks(text: str) -> list[tuple[str, int]]:
+def parse_speakers(text: str) -> list[tuple[str, int]]:
     """Return sign and beginning of each message, in order.
 
-    >>> parse_marks("t0 n120 r340")
+    >>> parse_speakers("t0 n120 r340")
     [('t', 0), ('n', 120), ('r', 340)]
     """
-    return [(mark[0], int(mark[1:])) for mark in text.split()]
+    return [(one[0], int(one[1:])) for one in text.split()]
