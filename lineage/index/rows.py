@@ -167,6 +167,6 @@ def _build_passages(document: Artifact | Manifest, turn_texts: TurnTexts | None)
     if document.kind == naming.MANIFEST:
         return ()
     if turn_texts is not None:
-        return passages.split_turns(turn_texts)
+        return passages.split_turns(turn_texts, is_typed=find_parent(document) is None)
     # The first line of a body holds its links. One passage at least carries the title and the sentence.
     return passages.split_text(str(document.body).partition("\n")[2]) or (Passage(""),)

@@ -40,13 +40,14 @@ class _Text(NamedTuple):
     sign: str = ""
 
 
-def split_turns(turn_texts: Sequence[TurnText]) -> Iterable[Passage]:
+def split_turns(turn_texts: Sequence[TurnText], *, is_typed: bool = True) -> Iterable[Passage]:
     """Return the passages of turns: the speech, at least one, then those of tools; streamed if the turns are.
 
-    A passage holds consecutive texts of its kind that fit, or a chunk of a long one.
+    A passage holds consecutive texts of its kind that fit, or a chunk of a long one. A person typed the prompts if
+    `is_typed`, an agent those of its sub-agent.
     """
-    is_held = isinstance(turn_texts, tuple | list)
-    return tuple(_iter_passages(turn_texts)) if is_held else Replayable(partial(_iter_passages, turn_texts))
+    make = partial(_iter_passages, turn_texts, TYPED if is_typed else NARRATED)
+    return tuple(make()) if isinstance(turn_texts, tuple | list) else Replayable(make)
 
 
 def split_text(text: str) -> tuple[Passage, ...]:
@@ -58,22 +59,22 @@ def _passage_length(total: int) -> int:
     return max(_MIN_LENGTH, 2 * total // MAX_OF_KIND + 1)
 
 
-def _iter_passages(turn_texts: Sequence[TurnText]) -> Iterator[Passage]:
+def _iter_passages(turn_texts: Sequence[TurnText], asked: str) -> Iterator[Passage]:
     length = _passage_length(sum(len(one.text) for one in turn_texts))
-    said = _pack(_iter_said(turn_texts), length, of_tools=False)
+    said = _pack(_iter_said(turn_texts, asked), length, of_tools=False)
     yield next(said, Passage(""))
     yield from said
     yield from _pack(_iter_rest(turn_texts), length, of_tools=True)
 
 
-def _iter_said(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:
-    """Yield what was said, with its speaker; the agent replies in the last message before a person's."""
+def _iter_said(turn_texts: Iterable[TurnText], asked: str) -> Iterator[_Text]:
+    """Yield what was said, with its speaker; the agent replies in the last message before a prompt."""
     said = (one for one in turn_texts if one.role == USER or (one.role == ASSISTANT and one.text))
     for one, following in pairwise(chain(said, [TurnText(0, USER, "")])):
         text = split_template(one.text)[0] if one.role == USER else one.text
         if text := remove_separators(text):  # the index would lose them, and what follows be out of place
             said_by_agent = REPLIED if following.role == USER else NARRATED
-            yield _Text(text, one.number, TYPED if one.role == USER else said_by_agent)
+            yield _Text(text, one.number, asked if one.role == USER else said_by_agent)
 
 
 def _iter_rest(turn_texts: Iterable[TurnText]) -> Iterator[_Text]:

@@ -6,7 +6,7 @@ Without imports, as a hook waits for them.
 TYPED, NARRATED, REPLIED = "t", "n", "r"
 """A message that a person typed, one by which an agent tells what it does, and its last one before a person's.
 
-Its last one of a capture replies, too, whatever comes in the next; the prompt of a sub-agent counts as typed.
+Its last one of a capture replies, too, whatever comes in the next.
 """
 
 

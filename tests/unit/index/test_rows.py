@@ -67,6 +67,8 @@ def test_a_transcript_is_found_by_what_was_said_and_called_and_not_by_its_headin
     body = transcript.render_turns("[[siblings]]", turns)
     passages = build_row(make_artifact(naming.TRANSCRIPT, body=body), b"", "").passages
     assert passages == (("Why is it slow?", 1, 1, False, "t0"), ("Bash pytest -q 3 passed", 2, 2, True, ""))
+    asked_by_agent = make_artifact(naming.TRANSCRIPT, body=body, parent_session="s-0")
+    assert next(iter(build_row(asked_by_agent, b"", "").passages)).speakers == "n0"
 
 
 def test_a_summary_is_found_by_its_body_and_not_by_its_links() -> None:

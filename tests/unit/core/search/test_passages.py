@@ -30,6 +30,11 @@ def test_a_person_s_turn_without_a_word_of_theirs_ends_a_reply_all_the_same() ->
     assert parse_speakers(passage.speakers) == [(TYPED, 0), (REPLIED, 5), (REPLIED, 21)]
 
 
+def test_nobody_typed_the_prompt_of_a_sub_agent() -> None:
+    (passage,) = split_turns([TurnText(1, USER, "Why?"), TurnText(2, ASSISTANT, "It split.")], is_typed=False)
+    assert passage.speakers == "n0 r5"
+
+
 def test_signs_that_the_index_takes_for_its_own_move_nobody_s_place() -> None:
     (passage,) = split((USER, "a\u200bb\u200bc"), (ASSISTANT, "Fixed."))
     assert (passage.text, passage.speakers) == ("abc\nFixed.", "t0 r4")
