@@ -15,7 +15,8 @@ COUNT_MATCHES = "(select count(*) from (select 1 from search where search match 
 """SQL: how many rows match an expression, counted up to a limit; both are bound."""
 
 _SEPARATOR = "\u200b"  # core/search/segmentation.py
-_COUNT_ROWS = "select count(*) from search_docsize"
+# The record of averages of FTS5 begins with it: a bit of each byte says whether another one follows.
+_SELECT_COUNT = "select block from search_data where id = 1"
 _FIND_ROWS = "select rowid from search where search match ? limit ?"
 _READ_ROWS = "select rowid, turns, title, sentence, body from search where rowid in (select value from json_each(?))"
 
@@ -56,9 +57,14 @@ def restrict_expression(expression: str, phrases: "Sequence[str]", excluded: "Se
 
 
 def count_rows(connection: "sqlite3.Connection") -> int:
-    """Return the number of rows."""
-    (count,) = connection.execute(_COUNT_ROWS).fetchone()
-    return int(count)
+    """Return the number of rows that are committed. FTS5 keeps it: to count a hundred thousand takes milliseconds."""
+    (block,) = connection.execute(_SELECT_COUNT).fetchone()
+    count = 0
+    for byte in block:
+        count = count << 7 | byte & 0x7F
+        if byte < 0x80:
+            break
+    return count
 
 
 def find_rows(connection: "sqlite3.Connection", expression: str, limit: int) -> list[int]:

@@ -8,19 +8,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import lineage
 from lineage.core.search.segmentation import SEPARATOR, segment
 from lineage.full_text import COUNT_MATCHES, build_match_expression, count_rows, find_rows, read_rows
-from lineage.index.fts_rows import TABLES
+from lineage.index.fts_rows import TABLES, insert_rows
 
 ROWS = (
     (-1, "", "style", "Prefers tabs over spaces.", ""),
-    (7, "the importer", "", segment("解析器 drops the last row"), "1-2"),
-    (9, "", "", "The rows of the importer.", "3-3"),
+    (7, "the importer", "", segment("解析器 drops the last row"), "1 2 t0 r5"),
+    (9, "", "", "The rows of the importer.", "3 3"),
 )
 
 
@@ -28,7 +31,8 @@ ROWS = (
 def connection() -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:")) as made:
         made.execute(TABLES[0])
-        made.executemany("insert into search (rowid, title, sentence, body, turns) values (?, ?, ?, ?, ?)", ROWS)
+        insert_rows(made, ROWS)
+        made.commit()
         yield made
 
 
@@ -40,6 +44,7 @@ def test_a_row_is_read_as_it_was_written(connection: sqlite3.Connection) -> None
         7: ("the importer", "", "解析器 drops the last row"),
         9: ("", "", "The rows of the importer."),
     }
+    assert {row.number: row.speakers for row in read_rows(connection, [9, 7, -1])} == {-1: "", 7: "t0 r5", 9: ""}
     assert list(read_rows(connection, [])) == []
 
 
@@ -50,6 +55,21 @@ def test_rows_are_found_by_words_and_counted(connection: sqlite3.Connection) -> 
     assert find_rows(connection, build_match_expression("析器") or "", 5) == [7]
     assert count_rows(connection) == 3
     assert connection.execute(f"select {COUNT_MATCHES}", (words, 1)).fetchone() == (1,)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.integers(-9, 300), max_size=40))
+def test_the_count_that_the_full_text_keeps_is_that_of_its_rows(steps: list[int]) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(TABLES[0])
+        numbers = count(1)
+        for step in steps:  # so many rows are written, or one in ten is deleted
+            if step < 0:
+                connection.execute("delete from search where rowid % 10 = ?", (-step,))
+            else:
+                insert_rows(connection, ((next(numbers), "", "", "a quay", "") for _ in range(step)))
+            connection.commit()
+            assert (count_rows(connection),) == connection.execute("select count(*) from search").fetchone()
 
 
 def test_a_hook_imports_it_without_what_is_slow() -> None:
