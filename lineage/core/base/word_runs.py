@@ -3,7 +3,6 @@
 A recall at a prompt compares with them too, so this imports no `re`: it refuses text that it can't split exactly.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from unicodedata import normalize
 from zlib import crc32
@@ -151,8 +150,9 @@ def hash_sentences(sentences: Sequence[tuple[list[str], list[int]]], runs: Seque
     joined = [(word, (place, unit)) for place, own in enumerate(sentences) for word, unit in zip(*own, strict=True)]
     for start in range(len(joined) - RUN_WORDS + 1):
         run, marks = zip(*joined[start : start + RUN_WORDS], strict=True)
-        for place, count in Counter(place for place, _ in marks).items():
-            if count > 1:
+        places = [place for place, _ in marks]
+        for place in {*places}:
+            if places.count(place) > 1:
                 runs[place].add(run, marks)
 
 
