@@ -31,7 +31,7 @@ class TextRow:
 
     def __init__(self, number: int, turns: str, title: str, sentence: str, body: str) -> None:
         self.number, self.title, self.sentence, self.body = number, title, sentence, body
-        self.speakers = turns.split(" ", 2)[-1] if turns.count(" ") > 1 else ""
+        self.speakers = turns.partition(" ")[2].partition(" ")[2]
 
 
 def build_match_expression(text: str) -> str | None:

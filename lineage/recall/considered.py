@@ -117,17 +117,18 @@ def consider(
     texts = {row.number: row for row in read}
     noise = max((sum_weights(_find_met(found_words, row, texts[row].body)) for row in others), default=0.0) / total
     ranked = _rank_rows(found_words, own, texts, floor)
-    values = sum({word.stem: word.value for word in found_words}.values())
+    values = _list_values(found_words)
+    total_value = sum(values.values())
     candidates = list[ConsideredRow]()
     for row, rank in ranked:
         if len(candidates) == _CONSIDERED:
             break
         text = texts[row.number]
-        one = ConsideredRow(row, _find_met(found_words, row.number, text.body), values, text)
+        one = ConsideredRow(row, _find_met(found_words, row.number, text.body), total_value, text)
         if not any(map(one.repeats, candidates)):
             one.features = {"rank": rank, **_build_features(one, found_words, total, noise), **asking}
             candidates.append(one)
-    _measure_what_was_asked(connection, found_words, candidates)
+    _measure_what_was_asked(connection, values, candidates)
     return candidates
 
 
@@ -165,19 +166,29 @@ def _rank_rows(
     normal = {row.number: normalize(texts[row.number].body) for row in own}
     for word in found_words:
         word.value = word.rarity + _AMONG * weigh(sum(word.stem in text for text in normal.values()), len(normal))
-    values = {word.stem: word.value for word in found_words}
+    values = _list_values(found_words)
     total = sum(values.values())
     ranks = []
     for row in own:
         text = normal[row.number]
         deciding = min(_MAX_DECIDING, len(floor.deciding.intersection(text.split())))
-        met = sum(value for stem, value in values.items() if stem in text) / total
+        met = _sum_met(values, text) / total
         ranks.append((row, met + _TOGETHER * share_of_pairs(found_words, text) + _DECIDING * deciding))
     return sorted(ranks, key=lambda one: (-one[1], one[0].at, one[0].number))
 
 
+def _list_values(found_words: "Sequence[Word]") -> dict[str, float]:
+    """Return the value of each stem once: a path and its parts tell the same."""
+    return {word.stem: word.value for word in found_words}
+
+
+def _sum_met(values: dict[str, float], text: str) -> float:
+    """Return the value of the stems that a normalized text holds."""
+    return sum(value for stem, value in values.items() if stem in text)
+
+
 def _measure_what_was_asked(
-    connection: sqlite3.Connection, found_words: "Sequence[Word]", candidates: "Sequence[ConsideredRow]"
+    connection: sqlite3.Connection, values: dict[str, float], candidates: "Sequence[ConsideredRow]"
 ) -> None:
     """Tell each passage how much of the prompt a person typed in the two before it; the second counts less."""
     before = {
@@ -191,11 +202,9 @@ def _measure_what_was_asked(
         row.number: normalize(join_typed(row.body, row.speakers))
         for row in full_text.read_rows(connection, {number for numbers in before.values() for number in numbers})
     }
-    values = {word.stem: word.value for word in found_words}
     for one in candidates:
         for number, part in zip(before.get(one.row.number, ()), _OF_BEFORE, strict=False):
-            asked = sum(value for stem, value in values.items() if stem in typed.get(number, ""))
-            one.follows = max(one.follows, part * asked / one.total)
+            one.follows = max(one.follows, part * _sum_met(values, typed.get(number, "")) / one.total)
 
 
 def _find_met(found_words: "Sequence[Word]", row: int, text: str) -> list[Word]:

@@ -24,7 +24,6 @@ _POLL_SECONDS = 0.005
 _QUEUE_POLL_SECONDS = 0.02  # slower: a queue may be long
 _REMOTE_POLL, _MAX_REMOTE_POLL, _GROWTH = 0.05, 0.5, 1.5  # each poll is a request
 
-
 _held = list[tuple[str, int]]()
 """Names and generations of the leases that this process holds, or is about to. Of others that say so, it failed to take
 or to give back the lease, as on a full disk: nobody holds them."""
@@ -145,6 +144,7 @@ def _hold_queue_head(store: Store, name: str, policy: _WaitPolicy) -> Iterator[N
 def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
     """Take the lease with a new generation."""
     # Only the head of the queue polls: a crowd would keep the holder from its own writes.
+    own = _holder_id()
     with _hold_queue_head(store, name, policy):
         watched, since = "", time.monotonic()
         pause = _REMOTE_POLL if store.is_remote else _POLL_SECONDS
@@ -153,11 +153,11 @@ def _acquire(store: Store, name: str, policy: _WaitPolicy) -> Lease:
             record = _parse_record(blob)
             if blob and blob.version != watched:
                 watched, since = blob.version, time.monotonic()
-            is_left = record.holder == _holder_id() and (name, record.generation) not in _held
+            is_left = record.holder == own and (name, record.generation) not in _held
             if record.free or is_left or _is_dead(record.holder) or time.monotonic() - since >= policy.ttl:
                 if policy.has_waited and policy.waiter:
                     policy.wait(0.0)  # the holder may have done the work just now
-                taken = _Record(record.generation + 1, _holder_id(), free=False)
+                taken = _Record(record.generation + 1, own, free=False)
                 with (
                     contextlib.suppress(BusyError, ConflictError, ExistsError),  # another process was faster
                     _lock_locally(store, f"guard-{name}", wait=False),
