@@ -7,7 +7,7 @@ or the object of a choice. A false link hides what holds: whatever is in doubt i
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
@@ -25,6 +25,7 @@ _NEGATIONS = frozenset(
 )
 _HAN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]+")
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
+_NUMBERED = re.compile(r"([^\W\d_]+)(?: | ?#| n[or]\.? ?)(\d+)(?![\w%]|[.:,]\d)")  # a word, and the number behind it
 _HAN_NUMBER = re.compile(r"[一二三四五六七八九十百千两]+")
 _POINT = r"[,.;:!?()、。，；：（）—–]"
 _POINTS = re.compile(rf"{_POINT}(?=\s|$)|[。，、；：()]")
@@ -50,7 +51,7 @@ class StatementWords:
         if _IN_THE.search(folded) and detect_language(_WORD.findall(text)) == PORTUGUESE:
             folded = _IN_THE.sub("em", folded)  # there `no` denies nothing
         self._folded = folded
-        self.words, self.numbers = _weigh_words(folded)
+        self.words, self.numbers = _weigh_words(folded, self._find_names())
         self.weight = sum(self.words.values())
 
     @cached_property
@@ -97,6 +98,19 @@ class StatementWords:
     def is_amending(self) -> bool:
         """Whether its words say that it replaces something. Without them it may only contradict."""
         return bool(self.old or self.denied or self.is_meta or self.is_no_more)
+
+    def _find_names(self) -> frozenset[str]:
+        """Return the numbers that name something, as in "migration 0042": another one is about another thing.
+
+        Behind a word that things are numbered with they do, and in a prohibition behind any word of content: of two
+        things that must not be done neither replaces the other.
+        """
+        numbered = _NUMBERED.findall(self._folded)
+        return frozenset(
+            number
+            for word, number in numbered
+            if _is_padded(number) or _stem(word) in _load_numbered() or (self.is_negated and _weigh_word(word)[0])
+        )
 
     def _find(self, sign: str) -> Iterator[re.Match[str]]:
         """Return the matches of a list of signs. A look for their first words spares the slow pattern."""
@@ -244,11 +258,11 @@ def _weigh_slots(texts: Iterable[str]) -> Sequence[Mapping[str, float]]:
     return tuple(slot for text in texts if (slot := _weigh_words(text)[0]))
 
 
-def _weigh_words(folded: str) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Return the stems of a text with their weights, and its numbers."""
+def _weigh_words(folded: str, names: Collection[str] = ()) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Return the stems of a text with their weights, and its numbers; those in `names` are words."""
     words, numbers = dict[str, float](), list[str]()
     for word in _find_words(folded):
-        stem, weight = _weigh_word(word)
+        stem, weight = (word, _NAME_WEIGHT) if word in names else _weigh_word(word)
         if stem:
             words[stem] = weight
         elif weight:
@@ -269,6 +283,10 @@ def _weigh_word(word: str) -> tuple[str, float]:
     is_name = has_sign or (word[-1].isdigit() and word[0].isalpha())
     weight = _PAIR_WEIGHT if is_pair else _NAME_WEIGHT if is_name else 1.0
     return stem, _COMMON_WEIGHT if is_common or (len(word) == 2 and not is_pair) else weight
+
+
+def _is_padded(number: str) -> bool:
+    return len(number) > 1 and number.startswith("0")
 
 
 def _find_words(folded: str) -> list[str]:
@@ -326,6 +344,11 @@ def _load_words(name: str) -> frozenset[str]:
 @cache
 def _load_common() -> frozenset[str]:
     return frozenset(map(_stem, _load_words("common")))
+
+
+@cache
+def _load_numbered() -> frozenset[str]:
+    return frozenset(map(_stem, _load_words("numbered")))
 
 
 @cache

@@ -47,6 +47,15 @@ def test_nothing_amends_what_it_has_nothing_to_do_with() -> None:
         ("Use prettier for formatting TypeScript.", "Use black for formatting Python."),
         ("Commit subjects may be 72 characters long.", "Lines of code may be 80 characters long."),
         ("Os backups ficam no S3.", "As imagens ficam no S3."),
+        # another thing of the same name: a number behind it is none of a contradiction
+        ("Never edit migration 0043, it ran in production.", "Never edit migration 0042, it ran in production."),
+        ("Run migration 43 before the deploy of the shop.", "Run migration 42 before the deploy of the shop."),
+        ("Fix issue #18 before the release of the importer.", "Fix issue #17 before the release of the importer."),
+        ("Never reboot node 4 without asking me first.", "Never reboot node 3 without asking me first."),
+        ("Phase 2 of the rewrite covers the billing pages.", "Phase 1 of the rewrite covers the billing pages."),
+        ("Server 2 runs the nightly backups of the database.", "Server 1 runs the nightly backups of the database."),
+        ("Starte Knoten 4 nie ohne meine Freigabe neu.", "Starte Knoten 3 nie ohne meine Freigabe neu."),
+        ("Ne modifie jamais l'étape 4 du déploiement.", "Ne modifie jamais l'étape 3 du déploiement."),
         # the same once more, with and without a negation
         ("Never push to main.", "Never push to main!"),
         ("We no longer cache responses in the browser.", "The browser tests cache node_modules between runs."),
@@ -73,6 +82,12 @@ def test_what_only_looks_like_an_amendment_is_none(newer: str, older: str) -> No
         ("Use ruff for formatting Python.", "Use black for formatting Python."),
         ("Don't sort the imports of generated files.", "Sort the imports of generated files."),
         ("The importer reads 500 rows at once.", "The importer reads 100 rows at once."),
+        ("Use Node 20 for the build of the shop.", "Use Node 18 for the build of the shop."),
+        ("The server of the shop listens on port 9090.", "The server of the shop listens on port 8080."),
+        ("Never wait for more than 5 retries.", "Never wait for more than 3 retries."),
+        ("Never deploy the shop after 17 o'clock.", "Never deploy the shop after 16 o'clock."),
+        ("You can push to main from now on, that rule no longer holds.", "Never push to main."),
+        ("You may edit migration 0042 of the shop again.", "Never edit migration 0042 of the shop."),
     ],
 )
 def test_a_contradiction_on_the_same_subject_is_one_without_a_word_of_it(newer: str, older: str) -> None:
