@@ -164,13 +164,13 @@ def is_statement(one: Utterance) -> bool:
     """Return whether a sentence states something: no lead into a list, no supposition, no agent's question or guess.
 
     A person's report, story, guess or errand that asks for nothing lasting states nothing either, nor does what a
-    person only wants to know, or that a check went well.
+    person only wants to know, that a check went well, or what the next sentence takes back.
     """
     says_so = "explicit" in one.seen
     if one.role == USER:
         is_open = _is_polite_rule(one) or not (says_so and {"a question", "guess"} & one.seen.keys())
         is_passing = "^look" in one.seen or _is_remark(one) or _is_inquiry(one)
-        is_open = is_open and (is_explicit(one) or not is_passing) and TAKEN_BACK not in one.marks
+        is_open = is_open and (is_explicit(one) or not is_passing)
     else:
         is_open = _AGENT_DOUBTS.isdisjoint(one.seen) and not (says_so and "wish" in one.seen)
         is_open = is_open and (bool(one.label) or not (_is_aside(one) or _is_mere_change(one)))
@@ -178,6 +178,7 @@ def is_statement(one: Utterance) -> bool:
     text = one.sentence.text
     is_link = _LINK.search(text) is not None and len(_LINK.sub(" ", text).split()) < _MIN_WORDS_BESIDE_LINK
     is_plain = {"leads into a list", "^supposition"}.isdisjoint(one.seen) and not (is_link or _COMMAND.match(text))
+    is_plain = is_plain and TAKEN_BACK not in one.marks
     return is_open and is_plain and measure_width(to_one_line(one.sentence.text)) >= MIN_STATEMENT_WIDTH
 
 
@@ -245,7 +246,8 @@ def _is_errand(one: Utterance) -> bool:
 
 
 def _is_fact(seen: Set[str]) -> bool:
-    return {"fact", "state"} <= seen and seen.isdisjoint({"wish", "must", "^verb", "^request"})
+    # "From now on use our mirror" rules, and "our plan has changed: use pnpm" decides.
+    return {"fact", "state"} <= seen and seen.isdisjoint({"wish", "must", "^verb", "^request", "standing", "change"})
 
 
 def _is_inquiry(one: Utterance) -> bool:

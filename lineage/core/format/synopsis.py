@@ -39,6 +39,7 @@ from lineage.core.format.synopsis_forms import (
     PROBLEM,
     REQUEST,
     RESULT,
+    TAKES_BACK,
 )
 from lineage.core.format.tool_overlap import Statement
 from lineage.core.format.turns import ASSISTANT, SYSTEM, USER, TurnText
@@ -119,7 +120,7 @@ def build_synopsis(
         found = [one for one, fault in zip(found, faults, strict=True) if not fault]
     found = [*found[:1], *(one for one in found[1:MAX_SENTENCES] if one.odds > _MIN_MORE_ODDS)]
     asked = _select_different([one for one in requested if not _is_no_request(one)] or requested, MAX_SENTENCES)
-    asks, outcomes = (tuple(one.text for one in part) for part in (asked, found))
+    asks, outcomes = tuple(one.text for one in asked), tuple(one.text.rstrip(" :：") for one in found)
     ask_odds, outcome_odds = (tuple(one.odds for one in part) for part in (asked, found))
     return Synopsis(asks, outcomes, ask_odds, outcome_odds)
 
@@ -257,6 +258,8 @@ def _iter_outcomes(
         depth, stated = 0, list[Said]()
         for paragraph in split_paragraphs(text[: 2 * _READ_CHARS]):
             for line in split_sentences(paragraph):
+                if stated and TAKES_BACK.match(line):
+                    stated.pop()
                 if NO_OUTCOME.match(line) or (line.isascii() and line.count(" ") < 2):
                     continue
                 words, length = find_content_words(line), count_words(line)

@@ -108,6 +108,12 @@ NO_OUTCOME = re.compile(
     r"接下来(?!的)|请(?:在|你|您|先|运行|检查|确认|重启|执行|打开))",
     re.IGNORECASE,
 )
+TAKES_BACK = re.compile(  # the sentence before it
+    r"\W*(?:no,? wait|wait,? no|hmm,? (?:no|wait)|actually,? no|scratch that|strike that|on second thoughts?|correction|"
+    r"nein,? warte|doch nicht|ach,? nein|non,? attends|en fait,? non|no,? espera|mejor no|não,? espera|pensando bem)\b|"
+    r"\W*(?:いや、?待って|やっぱり|等等[，,]?不|还是不)",
+    re.IGNORECASE,
+)
 CHECKED = re.compile(  # what ran well, and not what was done
     r"\W*(?:(?:all|both|the|unit|integration|e2e|existing|new|full|frontend|backend|[\d,]+) )*(?:tests?|checks?|"
     r"hooks?|suites?|lint\w*|type ?-?checks?|builds?|compil\w+|ci)\b.{0,80}\b(?:pass(?:es|ed|ing)?|clean(?:ly)?|green|"

@@ -406,6 +406,10 @@ def test_what_was_next_in_the_middle_of_a_session_and_half_a_sentence_state_noth
         ("Das Schema soll nicht jemals geändert werden.", "preference"),
         ("The parser should always skip the header of the importer.", "preference"),
         ("could you never push to main again?", "preference"),
+        ("We changed our mind: from now on use pnpm instead of npm for our installs.", "decision"),
+        ("We have changed our mind: use pnpm, no longer npm.", "decision"),
+        ("On a changé d’avis : utilise pnpm au lieu de npm.", "decision"),
+        ("We always use our own mirror for downloads.", "preference"),
     ],
 )
 def test_what_a_person_asks_is_no_decision_unless_it_says_what_always_holds(text: str, kind: str) -> None:

@@ -163,6 +163,16 @@ oh great, another rule: never write code without three approvals
 run the tests always with -x until we find this bug
 always use tabs... no wait, spaces
 Never use mocks. Hmm, scratch that, mocks are fine here.
+Always use tabs in this project. Just kidding, use spaces.
+Never commit to main!! lol just joking
+Never, ever touch prod.db. jk
+Always deploy on Friday evening. I'm joking of course.
+Never use mocks. Hmm, wait.
+Nie auf main pushen! War nur Spaß.
+Sempre use tabs neste projeto. Brincadeira!
+Usa siempre tabuladores en este proyecto. Es broma.
+Utilise toujours des tabulations. Je plaisante.
+永远不要提交到main。开玩笑的。
 In my last job we always used SVN and never branched
 Someone on StackOverflow claims you should never use eval
 Always look on the bright side of life!
