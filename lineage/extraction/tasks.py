@@ -1,7 +1,8 @@
 """Which open tasks a session has done: its outcome names them (usefulness: What is learned).
 
-The words of the agent's last message decide, and the files that the session edited. Sentences about what is left,
-planned or failed name no task that is done. Silence leaves a task open.
+The words of the agent's last message decide, and the files that the session edited: a sentence that says that something
+was done, and nothing of what is left, planned, taken out again or failed. Silence, and whatever is in doubt, leaves a
+task open.
 """
 
 import re
@@ -9,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from lineage.core.base.about import FILE, split_subject
+from lineage.core.base.normalize import fold_text
+from lineage.core.format.synopsis_forms import BEGINS_WITH_RESULT, PASSIVE, RESULT
 from lineage.core.format.turns import ASSISTANT, Turn
 from lineage.extraction.amendments import measure_overlap
 from lineage.extraction.calls import EDITS, get_tool_name, list_call_files
@@ -18,11 +21,22 @@ _MAX_LENGTH = 400
 _MIN_SHARE, _MIN_SHARE_IN_FILES, _MIN_WEIGHT = 0.7, 0.5, 2
 _LEFT = re.compile(
     r"\b(?:todo|to do|next|later|still|remain\w*|left|open|not yet|pending|follow[- ]?up|will|would|should|could"
-    r"|need\w*|must|plan\w*|if|unless|want|shall|let me|going to|fail\w*|couldn't|can't|didn't|haven't|isn't|wasn't"
-    r"|not|without|tried|abort\w*|crash\w*|broke|broken|gave up|roll\w* back|revert\w*|abgebrochen|annule"
-    r"|noch|offen|spater|muss|sollte|fehlt|nicht|reste|encore|pas|plus tard|devra|falta|pendiente|todavia"
-    r"|queda|ainda|pendente|depois|nao|no)\b|[?？]$|まだ|残|未|還|还没|尚未|待|需要"
+    r"|need\w*|must|plan\w*|if|unless|want|shall|let me|going to|fail\w*|\w+n['’]t|cannot|can|may|might|please|yourself"
+    r"|not|never|without|unable|whether|decide|tried|abort\w*|crash\w*|broke|broken|gave up|roll\w* back|revert\w*"
+    r"|skip\w*|postpon\w*|defer\w*|stub\w*|start\w*|began|begun|block\w*|wait\w*|half|partly|partial\w*|part of|some of"
+    r"|almost|nearly|asked|found(?! and)|draft\w*|abgebrochen|annule"
+    r"|noch|offen|spater|muss|sollte|fehlt|nicht|kein\w*|halb|teilweise|bitte|angefangen|begonnen|reste|encore|pas"
+    r"|plus tard|devra|falta|pendiente|todavia|queda|ainda|pendente|depois|nao|no)\b|[?？]$|\d ?%"
+    r"|まだ|残|未|還|还没|尚未|待|需要|一部|部分"
 )
+_OUT = re.compile(
+    r"\b(?:remov|delet|dropp?|undo|undid|took (?:it|them) out|entfern|geloscht|supprim|elimin)\w*|削除|删除"
+)
+_RESULT = re.compile(
+    rf"{RESULT.pattern}|{PASSIVE.pattern}|\bnow\b|\w{{3,}}(?:ée?s?|[ai]d[oa]s?)\b|\bge\w{{3,}}(?:t|en)\b|[✅✔☑]",
+    re.IGNORECASE,
+)
+"""That something was done: of synopsis_forms.py, and participles that stand alone."""
 _DOING = re.compile(
     r"\b(?:todo|task|add|write|implement|create|noch|offen|schreiben|ajouter|ecrire|anadir|escribir|adicionar|escrever)\b",
     re.IGNORECASE,
@@ -46,7 +60,8 @@ def read_outcome(turns: Iterable[Turn]) -> SessionOutcome:
         elif turn.role == ASSISTANT and turn.name and get_tool_name(turn) in EDITS:
             files |= dict.fromkeys(list_call_files(turn))
     sentences = (one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task)
-    return SessionOutcome(tuple(one.text for one in sentences if not _LEFT.search(one.folded)), tuple(files))
+    done = (one.text for one in sentences if _says_done(one.text) and not _LEFT.search(one.folded))
+    return SessionOutcome(tuple(done), tuple(files))
 
 
 def find_sentence_that_closes(task: str, about: Sequence[str], outcome: SessionOutcome) -> str:
@@ -59,8 +74,19 @@ def find_sentence_that_closes(task: str, about: Sequence[str], outcome: SessionO
         return ""
     subject = _DOING.sub(" ", task)
     least = _MIN_SHARE_IN_FILES if touched else _MIN_SHARE
+    takes_out = _takes_out(task)
     for sentence in outcome.sentences:
+        if _takes_out(sentence) and not takes_out:
+            continue
         weight, share = measure_overlap(sentence, subject)
         if weight >= _MIN_WEIGHT and share >= least:
             return sentence
     return ""
+
+
+def _says_done(text: str) -> bool:
+    return bool(_RESULT.search(text) or BEGINS_WITH_RESULT.match(text))
+
+
+def _takes_out(text: str) -> bool:
+    return _OUT.search(fold_text(text)) is not None

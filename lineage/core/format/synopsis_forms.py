@@ -109,9 +109,9 @@ NO_OUTCOME = re.compile(
     re.IGNORECASE,
 )
 TAKES_BACK = re.compile(  # the sentence before it
-    r"\W*(?:no,? wait|wait,? no|hmm,? (?:no|wait)|actually,? no|scratch that|strike that|on second thoughts?|correction|"
-    r"nein,? warte|doch nicht|ach,? nein|non,? attends|en fait,? non|no,? espera|mejor no|não,? espera|pensando bem)\b|"
-    r"\W*(?:いや、?待って|やっぱり|等等[，,]?不|还是不)",
+    r"\W*(?:no,? wait|wait,? no|hmm,? (?:no|wait)|actually,? no|scratch that|strike that|on second thoughts?|"
+    r"correction|nein,? warte|doch nicht|ach,? nein|non,? attends|en fait,? non|no,? espera|mejor no|não,? espera|"
+    r"pensando bem)\b|\W*(?:いや、?待って|やっぱり|等等[，,]?不|还是不)",
     re.IGNORECASE,
 )
 CHECKED = re.compile(  # what ran well, and not what was done
