@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.installing import jsonc
-from lineage.installing.commands import MCP, SERVER, HookEntry, find_entries, is_installed_server, parse_server
+from lineage.installing.commands import (
+    MCP,
+    SERVER,
+    HookEntry,
+    find_entries,
+    is_installed_server,
+    parse_server,
+    select_start,
+    starts_alike,
+)
 from lineage.installing.config_files import FileMarks
 
 _HOOKS = "hooks"
@@ -111,7 +120,7 @@ class JsonServer:
         servers = self._load_servers(text, name)
         server = servers.get(SERVER) if isinstance(servers, Mapping) else None
         if is_installed_server(server):
-            return (text if server == self.value else self._replace(text, name)), marks
+            return (text if starts_alike(server, self.value) else self._update(text, name)), marks
         if server is not None or self.find_entries(text, name):
             return text, marks
         text, marks = _ensure_root(text, marks, name)
@@ -132,9 +141,18 @@ class JsonServer:
             text = _tidy_container(text, name, container, containers.get(container))
         return _remove_root(text, name, marks.before)
 
-    def _replace(self, text: str, name: str) -> str:
-        document = jsonc.parse_jsonc(text, name)
-        return jsonc.replace_value(document, _get_node(document, f"{self.container}.{SERVER}"), self.value)
+    def _update(self, text: str, name: str) -> str:
+        """Return the text with a server that starts as it shall; what else its user set stays."""
+        server = f"{self.container}.{SERVER}"
+        for key, value in select_start(self.value).items():
+            document = jsonc.parse_jsonc(text, name)
+            node = _find_node(document, f"{server}.{key}")
+            text = (
+                jsonc.replace_value(document, node, value)
+                if node
+                else jsonc.insert_item(document, _get_node(document, server), value, key)[0]
+            )
+        return text
 
     def drop_marks(self, marks: FileMarks) -> FileMarks:
         """Return the marks without the server's."""

@@ -12,17 +12,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.installing.commands import MCP, SERVER, HookEntry, find_entries, is_installed_server, parse_server
+import tomlkit
+
+from lineage.installing.commands import (
+    MCP,
+    SERVER,
+    HookEntry,
+    find_entries,
+    is_installed_server,
+    parse_server,
+    select_start,
+    starts_alike,
+)
 from lineage.installing.config_files import FileMarks
 from lineage.installing.jsonc import detect_newline, raise_invalid
 
 _HOOKS = "hooks"
 _SERVER_TABLE = f"mcp_servers.{SERVER}"
+_SERVER_PATH = ("mcp_servers", SERVER)
 _LINE = re.compile(r"line (\d+)")
 # For the line number in errors.
 _MENTION = re.compile(r"^[ \t]*\[*[ \t]*hooks\b", re.MULTILINE)
 # Comments and empty lines at the end of a table stay when it goes.
 _TAIL = re.compile(r"^(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))*\Z", re.MULTILINE)
+_BEGINS_WITH_TABLE = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*(?:\[|(?:#[^\n]*)?\Z)")
 _BRACKET = re.compile(r"^\ufeff?[ \t]*(?=\[)", re.MULTILINE)
 
 
@@ -85,8 +98,12 @@ class TomlServer:
     def install(self, text: str, marks: FileMarks, name: str) -> tuple[str, FileMarks]:
         """Return the text with the server. Raise InvalidInput, with file and line, if it has no place."""
         server = _get_servers(_load_toml(text, name)).get(SERVER)
-        is_mine = is_installed_server(server)
-        if server == self.value or (not is_mine and (server is not None or self.find_entries(text, name))):
+        if isinstance(server, Mapping) and is_installed_server(server):
+            if starts_alike(server, self.value):
+                return text, marks
+            if server.keys() - self.value.keys():
+                return self._update(text, name), self.drop_marks(marks)
+        elif server is not None or self.find_entries(text, name):
             return text, marks
         text = self.uninstall(text, marks, name)
         block = _build_block(text, [f"[{_SERVER_TABLE}]", *_render_values(self.value)], detect_newline(text))
@@ -95,15 +112,25 @@ class TomlServer:
         return text + block, replace(marks, containers={**marks.containers, _SERVER_TABLE: block})
 
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
-        """Return the text without lineage's own server."""
+        """Return the text without lineage's own server, and without what its user or Codex set of it."""
         parts = _split_around(text, marks.containers.get(_SERVER_TABLE))
-        if parts is not None:
-            return _join(*parts)
-        if not is_installed_server(_get_servers(_load_toml(text, name)).get(SERVER)):
+        if parts is None and not is_installed_server(_get_servers(_load_toml(text, name)).get(SERVER)):
             return text
-        # Codex wrote the file anew: the table is found by its name.
-        table = tuple(_SERVER_TABLE.split("."))
-        return _cut(text, [(start, end) for start, end, path in _find_sections(text) if path[:2] == table])
+        text = text if parts is None else _join(*parts)
+        # Codex wrote the file anew, or what it may do without asking into a table within: found by their names.
+        return _cut(text, [(start, end) for start, end, path in _find_sections(text) if path[:2] == _SERVER_PATH])
+
+    def _update(self, text: str, name: str) -> str:
+        """Return the text with a server that starts as it shall; what else its user set stays."""
+        for start, end, path in _find_sections(text):
+            if path == _SERVER_PATH:
+                section = tomlkit.parse(text[start:end])
+                section["mcp_servers"][SERVER].update(select_start(self.value))
+                text = text[:start] + tomlkit.dumps(section) + text[end:]
+                break
+        if not starts_alike(_get_servers(_load_toml_or_none(text) or {}).get(SERVER), self.value):
+            raise_invalid(text, name, max(0, text.find("mcp_servers")), "MCP servers are not written as tables")
+        return text
 
     def drop_marks(self, marks: FileMarks) -> FileMarks:
         """Return the marks without the server's."""
@@ -150,11 +177,14 @@ def _load_toml_or_none(text: str) -> dict[str, Any] | None:
 
 
 def _split_around(text: str, block: str | None) -> tuple[str, str] | None:
-    """Return the text before and after the block, None unless the text holds it unchanged."""
+    """Return the text before and after the block, None unless the text holds it unchanged.
+
+    Keys behind it are its last table's: without it they would be another one's. So it isn't taken for unchanged then.
+    """
     if not block or block not in text:
         return None
     head, _, tail = text.partition(block)
-    return head, tail
+    return (head, tail) if _BEGINS_WITH_TABLE.match(tail) else None
 
 
 def _join(head: str, tail: str) -> str:
@@ -193,7 +223,7 @@ def _find_sections(text: str) -> Iterator[tuple[int, int, tuple[str | None, ...]
     """Yield each table: the start of its header, the end of its last key, its name. A final None marks an array."""
     headers = list(_find_headers(text))
     ends = [start for start, _ in headers[1:]] + [len(text)]
-    for (start, path), end in zip(headers, ends, strict=True):
+    for (start, path), end in zip(headers, ends, strict=False):  # a text without a table has an end, too
         tail = _TAIL.search(text, text.index("\n", start) + 1 if "\n" in text[start:end] else end, end)
         yield start, tail.start() if tail else end, path
 

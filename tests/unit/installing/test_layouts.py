@@ -198,6 +198,47 @@ def test_any_toml_file_comes_back_to_the_byte(text: str, newline: str) -> None:
     assert not form.find_entries(form.uninstall(installed, FileMarks(), "x"), "x")
 
 
+MOVED = {**SERVER, "command": "/opt/lineage"}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "startup_timeout_sec = 60\n",
+        "enabled = false # not today\n\n[features]\na = 1\n",
+        # what Codex writes when its user lets a tool run without asking
+        '\n[mcp_servers.lineage.tools.search]\napproval_mode = "approve"\n',
+        '\n[x]\ny = 1\n\n[mcp_servers.lineage.tools.search]\napproval_mode = "approve"\n\n[z]\ny = 2\n',
+    ],
+)
+@pytest.mark.parametrize("has_record", [True, False])
+def test_what_is_set_of_the_server_in_toml_stays_while_it_does(more: str, has_record: bool) -> None:
+    before = "[features]\nhooks = true\n"
+    before = "[memory]\nhooks = true\n" if "[features]" in more else before
+    text, marks = TomlServer(SERVER).install(before, FileMarks(), "x")
+    text, marks = text + more, marks if has_record else FileMarks()
+    theirs = tomllib.loads(before + "[mcp_servers.lineage]\n" + more)
+    assert TomlServer(SERVER).install(text, marks, "x") == (text, marks)
+    moved, moved_marks = TomlServer(MOVED).install(text, marks, "x")
+    found = tomllib.loads(moved)
+    assert found["mcp_servers"].pop("lineage") == {**MOVED, **theirs["mcp_servers"].pop("lineage")}
+    assert found == theirs
+    assert "not today" in moved or "not today" not in more
+    for form, installed, own in ((TomlServer(SERVER), text, marks), (TomlServer(MOVED), moved, moved_marks)):
+        assert {**tomllib.loads(form.uninstall(installed, own, "x")), "mcp_servers": {}} == theirs
+
+
+def test_what_is_set_of_the_server_in_json_stays_while_it_does() -> None:
+    text, marks = JsonServer("mcpServers", SERVER).install('{"a": 1}', FileMarks(), "x")
+    data = json.loads(text)
+    data["mcpServers"]["lineage"] |= {"trust": True, "timeout": 5}
+    text = json.dumps(data)
+    assert JsonServer("mcpServers", SERVER).install(text, marks, "x") == (text, marks)
+    moved, _ = JsonServer("mcpServers", MOVED).install(text, marks, "x")
+    assert json.loads(moved)["mcpServers"]["lineage"] == {**MOVED, "trust": True, "timeout": 5}
+    assert json.loads(JsonServer("mcpServers", SERVER).uninstall(moved, marks, "x")) == {"a": 1}
+
+
 @pytest.mark.parametrize("text", ["mcp_servers = 5\n", "mcp_servers = {x = {command = 'y'}}\n"])
 def test_a_toml_file_without_room_for_a_table_says_so(text: str) -> None:
     with pytest.raises(InvalidInput, match="x:1: MCP servers"):

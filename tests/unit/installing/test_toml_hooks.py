@@ -77,6 +77,14 @@ def test_what_is_added_behind_stays_and_an_update_keeps_the_place(text: str, mor
     assert to_plain(FORM.uninstall(updated, marks, NAME)) == to_plain(f"{text}\n{more}")
 
 
+def test_a_key_behind_the_block_is_given_to_no_other_table() -> None:
+    before = "[features]\nhooks = true\n"
+    text, marks = FORM.install(before, FileMarks(), NAME)
+    assert to_plain(FORM.uninstall(text + "theirs = 5\n", marks, NAME)) == to_plain(before)
+    text, marks = FORM.install(text + "theirs = 5\n", marks, NAME)
+    assert to_plain(text)["features"] == {"hooks": True}
+
+
 @given(text=files().filter(is_valid))
 def test_without_a_record_the_tables_go_all_the_same(text: str) -> None:
     left = FORM.uninstall(FORM.install(text, FileMarks(), NAME)[0], FileMarks(), NAME)
