@@ -5,6 +5,7 @@ What the guards rest on: `via` and `_STANDARD_KINDS` in `_admit`, `_find_caller_
 """
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -63,6 +64,8 @@ def test_without_options_it_is_a_note_for_every_session_and_the_user_s(vault: Li
         (["--scope", "peer/bob", "--kind", "fact"], "peer/bob", "fact"),
         (["--curated"], "global", "curated"),
         (["--kind", "handoff"], "agent/default", "handoff"),
+        (["--kind", "handoff", "--project", "demo"], "project/demo", "handoff"),
+        (["--scope", "project/demo", "--project", "demo"], "project/demo", "note"),
         (["--kind", "Recipe: 2"], "global", "Recipe: 2"),
         (["--kind", "daily/2026-03-28"], "agent/default", "daily/2026-03-28"),
         (["--scope", "session/h7k3n4p2m2x6q3r5", "--kind", "context"], "session/h7k3n4p2m2x6q3r5", "context"),
@@ -191,6 +194,8 @@ def test_what_is_not_taken_says_why_and_what_to_do(vault: LineageCommand, argume
         ["--kind", "a\nb", TEXT], ["--kind", "a\u202eb", TEXT], ["--kind", "x" * 300, TEXT],
         ["--scope", "..", TEXT], ["--scope", "project", TEXT], ["--scope", "project/", TEXT],
         ["--scope", "disk/x", TEXT], ["--scope", "agent/a:b", TEXT], ["--agent", "..", TEXT],
+        ["--scope", "global", "--project", "demo", TEXT], ["--scope", "project/a", "--project", "b", TEXT],
+        ["--daily", "--project", "demo", TEXT],
         ["--curated", "--daily", TEXT], ["--daily", "--kind", "note", TEXT], ["--curated", "--scope", "peer/x", TEXT],
     ],
 )  # fmt: skip
@@ -201,6 +206,29 @@ def test_names_that_there_cannot_be_are_errors_and_write_nothing(vault: LineageC
     assert done.err.startswith("lineage: ")
     assert len(done.err.splitlines()) == 2
     assert files(vault.root) == before
+
+
+def test_words_that_were_edited_since_are_remembered_again(vault: LineageCommand) -> None:
+    first = vault("remember", TEXT, "--json").json["id"]
+    for number in (1, 2):
+        vault("memory", "edit", first, f"It is rebuilt every {number} hours.")
+        again = vault("remember", TEXT, "--json").json
+        assert (again["status"], again["text"]) == ("remembered", TEXT)
+        assert vault("remember", TEXT, "--json").json["id"] == again["id"]
+        first = again["id"]
+    assert len({entry["id"] for entry in book(vault, "global", "note")}) == 3
+
+
+def test_why_a_task_that_is_known_is_told_to_nobody_is_said(vault: LineageCommand) -> None:
+    arguments = ("remember", "--kind", "task", "--project", "demo", TEXT)
+    task = vault(*arguments, "--json").json
+    assert vault(*arguments, "--json").json["hint"] is None
+    path = vault.root / task["path"]
+    old = re.sub(r"\d{4}-\d\d-\d\dT", "2026-01-01T", path.read_text())
+    path.write_text(re.sub(r"(?m)^(## |### )\d{4}-\d\d-\d\d", r"\g<1>2026-01-01", old))
+    assert f"lineage memory pin {task['id']}" in vault(*arguments).out
+    vault("memory", "done", task["id"])
+    assert f"lineage memory done {task['id']} --undo" in vault(*arguments).out
 
 
 @pytest.mark.slow

@@ -213,6 +213,7 @@ def _write_book(
 ) -> tuple[list[tuple[BookRef, Entry]], Counter[str]]:
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
+    drafts = [(admission, _take_free_id(admission, entry, books.values())) for admission, entry in drafts]
     new, dropped = _select_new(drafts, books)
     max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
@@ -228,6 +229,16 @@ def _write_book(
     if len(books[BookRef(scope, kind)].entries) + len(written) > max_entries:
         ws.documents.books.roll_over(scope, kind)
     return written, +dropped
+
+
+def _take_free_id(admission: policy.Admission, entry: Entry, books: Iterable[Book]) -> Entry:
+    """Return a typed text under an id of its own, where an entry that was reworded since has the id of its words."""
+    if is_learned(entry):
+        return entry  # what a capture found again was reworded by somebody: it stays that
+    texts = {one.id: normalize_text(one.body) for book in books for one in book.entries}
+    while texts.get(entry.id, normalize_text(entry.body)) != normalize_text(entry.body):
+        entry = entry._replace(id=compute_entry_id(admission.scope, admission.kind, entry.body, entry.id))
+    return entry
 
 
 def _relevant_shelves(ws: Workspace, scope: str, kind: str, drafts: Sequence[_Draft]) -> Iterator[BookRef]:

@@ -16,7 +16,9 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
 from lineage.core.base.project import has_project, is_absolute, normalize_subfolder
+from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
+from lineage.core.books.sightings import TASK_DAYS, find_last_mention
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
 from lineage.extraction import admission_policy as policy
@@ -24,7 +26,7 @@ from lineage.extraction.admission_policy import NOTE, Admission
 from lineage.extraction.candidates import Candidate
 from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
-from lineage.pipeline.memory.books import SUPERSEDED, find_entry, read_contents, validate_book
+from lineage.pipeline.memory.books import DONE, SUPERSEDED, EntryLocation, find_entry, read_contents, validate_book
 from lineage.pipeline.memory.entry_writer import write_drafts
 from lineage.projects import find_project_key, find_subfolder
 from lineage.workspace.book_folders import resolve_project_folder
@@ -56,7 +58,9 @@ _UNTIL_CAPTURE_HINT = (
 _STATE_HINTS = {
     PENDING: "it waits: `lineage memory review` puts it in force",
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
+    DONE: "it is done: `lineage memory done ID --undo` opens it again",
 }
+_OLD_TASK_HINT = f"no agent is told a task of more than {TASK_DAYS} days: `lineage memory pin ID` keeps it told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +181,11 @@ def _find_origin(agent_id: str, caller: Caller | None, caller_sessions: Sequence
 def _choose_book(ws: Workspace, memo: Memo, caller: Caller | None) -> tuple[str | None, str]:
     """Return the requested or default scope, None to let durability decide, and the kind."""
     kind = f"{DAILY}/{ws.now[:10]}" if memo.kind == DAILY else memo.kind
+    if memo.scope is not None and memo.project is not None:
+        names = {memo.project, resolve_project_folder(ws, memo.project)}
+        if memo.scope not in {f"project/{name}" for name in names}:
+            problem = f"what is remembered of {memo.project[:80]} has no place in {memo.scope[:80]}"
+            raise InvalidInput(problem, hint="name the project or the scope, not both")
     scope = _default_scope(ws, memo, caller) if memo.scope is None else memo.scope
     if kind == CURATED and scope != GLOBAL:
         raise InvalidInput(
@@ -187,7 +196,10 @@ def _choose_book(ws: Workspace, memo: Memo, caller: Caller | None) -> tuple[str 
 
 
 def _default_scope(ws: Workspace, memo: Memo, caller: Caller | None) -> str | None:
-    if memo.kind in (DAILY, "handoff") or memo.kind.startswith(f"{DAILY}/"):
+    is_daily = memo.kind == DAILY or memo.kind.startswith(f"{DAILY}/")
+    if is_daily and memo.project is not None:
+        raise InvalidInput("a daily note is an agent's, of all projects", hint="leave out the project")
+    if is_daily or (memo.kind == "handoff" and memo.project is None):
         return f"agent/{memo.agent_id}"
     is_agent_preference = bool(caller) and memo.kind == "preference"
     if memo.project is not None or is_agent_preference:
@@ -284,9 +296,18 @@ def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> Remember
     for shelf in [*shelves, *(other for other in ws.documents.books.list() if other not in shelves)]:
         for location in read_contents(ws, shelf).entries:
             if normalize_text(location.entry.body) == text:
-                hint = _STATE_HINTS.get(shelf.shelf or location.state)
+                hint = _explain_state(ws, shelf, location)
                 return replace(_build_result(KNOWN, shelf, location.entry), hint=hint)
     return RememberResult(status=KNOWN, scope=ref.scope, kind=ref.kind, path=ref.path, text=admission.text)
+
+
+def _explain_state(ws: Workspace, shelf: BookRef, location: EntryLocation) -> str | None:
+    """Return why an entry that is known is told to no agent, and what helps; None for one that is."""
+    entry, hint = location.entry, _STATE_HINTS.get(shelf.shelf or location.state)
+    is_open = entry.done is not None and not entry.done and not entry.pinned
+    if not hint and is_open and to_date(find_last_mention(entry)) < to_date(shift_time(ws.now, days=-TASK_DAYS)):
+        hint = _OLD_TASK_HINT
+    return hint and hint.replace("ID", entry.id)
 
 
 def _forgotten_result(ws: Workspace, ref: BookRef, admission: Admission, origin: str | None) -> RememberResult:
