@@ -17,13 +17,13 @@ import anyio
 import anyio.to_thread
 from mcp import types
 from mcp.server import Server, ServerRequestContext
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from lineage import __version__
 from lineage.errors import LineageError, NotFoundError
 from lineage.mcp.server_config import ServerConfig
 from lineage.mcp.tools import INSTRUCTIONS, TOOLS, TOOLS_BY_NAME, Tool
+from lineage.mcp.unreadable import open_streams
 
 if TYPE_CHECKING:
     from lineage.workspace.access import AgentAccess
@@ -48,7 +48,7 @@ def serve(config: ServerConfig) -> None:
 
 async def _serve(config: ServerConfig) -> None:
     server = build_server(config)
-    async with stdio_server() as (reading, writing):
+    async with open_streams() as (reading, writing):
         with redirect_stdout(sys.stderr):
             await server.run(reading, writing, server.create_initialization_options())
 

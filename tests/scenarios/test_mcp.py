@@ -333,16 +333,19 @@ def test_what_a_client_garbles_ends_nothing_and_nothing_else_comes_to_stdout(vau
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":[1]}}',
         b'{"jsonrpc":"2.0","id":3,"method":"sessions/remove","params":{}}',
         b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sessions"}}',
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search","arguments":{"query":"\\ud83d x"}}}',
     ]  # fmt: skip
     with start_server(vault.root) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b"\n".join(lines) + b"\n")
         process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in range(4)]
+        answers = [json.loads(process.stdout.readline()) for _ in range(8)]
         process.stdin.close()
         assert (process.stdout.read(), process.stderr.read(), process.wait(60)) == (b"", b"", 0)
-    by_id = {answer["id"]: answer for answer in answers}
-    assert sorted(by_id) == [1, 2, 3, 4]
+    assert [one["error"]["code"] for one in answers if one["id"] is None] == [-32700, -32700, -32600]
+    by_id = {answer["id"]: answer for answer in answers if answer["id"] is not None}
+    assert sorted(by_id) == [1, 2, 3, 4, 5]
+    assert "result" in by_id[5]
     assert [by_id[number]["error"]["code"] for number in (2, 3)] == [-32602, -32601]
     assert TOKEN in by_id[4]["result"]["content"][0]["text"]
 

@@ -233,8 +233,8 @@ def _write_book(
 
 def _take_free_id(admission: policy.Admission, entry: Entry, books: Iterable[Book]) -> Entry:
     """Return a typed text under an id of its own, where an entry that was reworded since has the id of its words."""
-    if is_learned(entry):
-        return entry  # what a capture found again was reworded by somebody: it stays that
+    if admission.provenance.turn_id:
+        return entry  # what a capture finds again was reworded by somebody: it stays that
     texts = {one.id: normalize_text(one.body) for book in books for one in book.entries}
     while texts.get(entry.id, normalize_text(entry.body)) != normalize_text(entry.body):
         entry = entry._replace(id=compute_entry_id(admission.scope, admission.kind, entry.body, entry.id))
