@@ -204,13 +204,13 @@ def search(
     if query.is_empty:
         return []
     terms = resolve_terms(engine, query, ranking)
-    full = full_text.restrict_expression(_join_terms(terms), query.phrases, query.excluded_words)
+    full = full_text.restrict_expression(_join_terms(terms), query.phrases, query.excluded)
     if not full and (query.words or query.phrases):
         return []
     first, choosing, marked, is_rare = full, "", [full] if full else [], True
     if terms and not query.phrases and _exceeds_budget(engine, full, terms, ranking):
         kept = _join_terms(fts_query.without_ubiquitous(terms))
-        first = full_text.restrict_expression(kept, (), query.excluded_words)
+        first = full_text.restrict_expression(kept, (), query.excluded)
         choosing = fts_query.build_choosing_expression(terms, ranking)
         # A snippet with common words takes three times as long as one with rare words, which show more.
         rare = [term for term in terms if term.rows <= ranking.budget]

@@ -249,7 +249,7 @@ def build_phrase_values(query: Query) -> dict[str, str]:
     """Return the expressions of required phrases and of excluded words, "" for none."""
     return {
         "phrases": " AND ".join(map(quote, query.phrases)),
-        "without": join_or(map(quote, query.excluded_words)) if query.excluded_words else "",
+        "without": join_or(map(quote, query.excluded)) if query.excluded else "",
     }
 
 
@@ -261,7 +261,7 @@ def build_phrase_condition(query: Query, match_template: str) -> str:
     conditions = ["true"]
     if query.phrases:
         conditions.append(match_template.format("phrases"))
-    if query.excluded_words:
+    if query.excluded:
         conditions.append(f"not {match_template.format('without')}")
     return " and ".join(conditions)
 

@@ -65,6 +65,12 @@ def test_entries_and_artifacts_are_ranked_together(index: Index) -> None:
     assert all(f"{SNIPPET_MARKS[0]}" in hit.snippet for hit in hits)
 
 
+def test_words_and_phrases_are_excluded(index: Index) -> None:
+    shelve(index, "global", "note", "apples and pears", "pears and apples", "apples and plums")
+    assert sorted(map(str, found(index, 'apples -"and pears"'))) == ["apples and plums", "pears and apples"]
+    assert found(index, 'apples -"and pears" -plums') == ["pears and apples"]
+
+
 def test_a_session_is_one_result_and_each_entry_is_its_own(index: Index) -> None:
     add_to_index(
         index, make_artifact(body="[[l]]\napples\n"), make_artifact(naming.COMPACTION, at=LATER, body="[[l]]\napples\n")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from lineage.core.base.book_paths import resolve_kind
-from lineage.core.base.times import shift_time
+from lineage.core.base.times import shift_time, to_utc_or_none
 from lineage.core.search.words import MAX_CHARACTERS, select_words
 from lineage.errors import InvalidInput
 
@@ -16,8 +16,8 @@ _MAX_PHRASE_CHARACTERS = 1_000
 
 _TOKEN = re.compile(
     r"""(?P<filter>(?<!\S)(?P<key>project|path|agent|kind|since|until|is):(?P<value>"[^"]*"|[^\s"]+))
+      | (?<!\S)-(?:"(?P<without_phrase>[^"]*)"|(?P<without>[^\W\d_]\w{2,}))
       | "(?P<phrase>[^"]*)"
-      | (?<!\S)-(?P<without>[^\W\d_]\w{2,})
       | (?P<word>\w(?:[\w./\\:@+-]*\w)?)""",
     re.VERBOSE,
 )
@@ -60,17 +60,17 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query: any of `words` (punctuated ones as phrases), all `phrases`, no `excluded_words`."""
+    """A parsed query: any of `words` (punctuated ones as phrases), all `phrases`, nothing of what is `excluded`."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
-    excluded_words: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     filters: Filters = Filters()
     language: str | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether the query has no words, phrases or filters: excluded words alone find nothing."""
+        """Whether the query has no words, phrases or filters: what it excludes alone finds nothing."""
         return not self.words and not self.phrases and self.filters == Filters()
 
 
@@ -86,12 +86,13 @@ def parse_query(text: str, now: str = _LAST) -> Query:
     """
     tokens = list(_TOKEN.finditer(text[:MAX_CHARACTERS]))
     phrases = (t["phrase"][:_MAX_PHRASE_CHARACTERS] for t in tokens if t["phrase"] and _PART.search(t["phrase"]))
-    excluded = (token["without"] for token in tokens if token["without"])
+    without = (token["without"] or token["without_phrase"] or "" for token in tokens)
+    excluded = (text[:_MAX_PHRASE_CHARACTERS] for text in without if _PART.search(text))
     words, word_language = select_words(token["word"] for token in tokens if token["word"])
     return Query(
         words=words,
         phrases=tuple(dict.fromkeys(phrases))[:_MAX_PHRASES],
-        excluded_words=tuple(dict.fromkeys(excluded))[:_MAX_PHRASES],
+        excluded=tuple(dict.fromkeys(excluded))[:_MAX_PHRASES],
         filters=_build_filters([(token["key"], token["value"].strip('"')) for token in tokens if token["filter"]], now),
         language=word_language,
     )
@@ -108,14 +109,14 @@ def find_mistaken_filters(text: str) -> dict[str, str]:
 
 
 def strip_operators(text: str) -> str:
-    """Return the words and phrases of a query as typed, without filters and excluded words.
+    """Return the words and phrases of a query as typed, without filters and what it excludes.
 
     >>> strip_operators('project:demo why is the "last row" lost -draft')
     'why is the last row lost'
     """
 
     def keep(match: re.Match[str]) -> str:
-        return "" if match["filter"] or match["without"] else match["phrase"] or match["word"] or ""
+        return match["phrase"] or match["word"] or ""
 
     return " ".join(_TOKEN.sub(keep, text[:MAX_CHARACTERS]).split())
 
@@ -147,9 +148,11 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
 
 
 def _parse_time(value: str, now: str, boundary: str) -> str:
-    """Return the time of a day, month or year, completed from `boundary`, or of a distance such as `7d`."""
+    """Return a time, that of a day, month or year, completed from `boundary`, or of a distance such as `7d`."""
     if ago := _AGO.fullmatch(value):
         return shift_time(now, days=-int(ago[1]) * _DAYS[ago[2]])
+    if time := to_utc_or_none(value):
+        return time
     with suppress(ValueError):
         if _DATE.fullmatch(value) and date.fromisoformat((value + _FIRST[len(value) :])[:10]):
             return value + boundary[len(value) :]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lineage.core.format.turns import USER, TurnText
 from lineage.core.search import language, spelling
 from lineage.core.search.passages import Passage, split_text, split_turns
-from lineage.core.search.query import Filters, parse_query
+from lineage.core.search.query import Filters, parse_query, strip_operators
 from lineage.core.search.segmentation import is_unspaced, remove_separators, segment
 from lineage.core.search.words import MAX_QUERY_WORDS, extract_words
 from lineage.errors import InvalidInput
@@ -45,9 +45,15 @@ def test_every_character_of_a_dense_script_is_set_apart() -> None:
     assert [char for char in characters if (segment(char) != char) != is_unspaced(char)] == []
 
 
+def test_a_phrase_can_be_excluded() -> None:
+    query = parse_query('hooks -"shadow branch" a-"b c" -"" -"?"', NOW)
+    assert (query.words, query.phrases, query.excluded) == (("hooks",), ("b c",), ("shadow branch",))
+    assert strip_operators('hooks -"shadow branch" "last row"') == "hooks last row"
+
+
 def test_phrases_exclusions_and_filters_are_taken_out_of_the_words() -> None:
     query = parse_query('drop "last line" -draft project:demo agent:ann kind:summary is:task is:open', NOW)
-    assert (query.words, query.phrases, query.excluded_words) == (("drop",), ("last line",), ("draft",))
+    assert (query.words, query.phrases, query.excluded) == (("drop",), ("last line",), ("draft",))
     assert query.filters == Filters(project="demo", agent="ann", kinds=("summary", "task"), states=("open",))
 
 
@@ -58,6 +64,8 @@ def test_phrases_exclusions_and_filters_are_taken_out_of_the_words() -> None:
         ("until:2026", None, "2026-12-31T23:59:59.999Z"),
         ("since:2026-11-20 until:2026-11-20", "2026-11-20T00:00:00.000Z", "2026-11-20T23:59:59.999Z"),
         ("since:7d", "2026-11-14T12:00:00.000Z", None),
+        ("since:2026-11-20T10:00:00Z", "2026-11-20T10:00:00.000Z", None),
+        ("until:2026-11-20T10:00:00.500+01:00", None, "2026-11-20T09:00:00.500Z"),
     ],
 )
 def test_times(text: str, since: str | None, until: str | None) -> None:
