@@ -73,22 +73,29 @@ def enqueue(root: str, harness: str, agent: str, payload: "dict[str, Any]", *, i
         return
     prefix = hook_protocol.TURN_PREFIX if kind == spec.TURN_END else ""
     prefix = hook_protocol.COMPACTION_PREFIX if kind == spec.BEFORE_COMPACTION else prefix
-    _write_event(root, harness, agent, payload, prefix)
-    if _is_context_gone(kind, payload) and os.path.isdir(os.path.join(root, ".lineage", hook_protocol.RECALL_LOG)):
-        from lineage.cli.hook_recall import renew_recall
+    try:
+        _write_event(root, harness, agent, payload, prefix)
+        if _is_context_gone(kind, payload) and os.path.isdir(os.path.join(root, ".lineage", hook_protocol.RECALL_LOG)):
+            from lineage.cli.hook_recall import renew_recall
 
-        renew_recall(root, agent, payload)
-    if kind == spec.SESSION_START:
-        from lineage.cli.hook_context import print_context
-
-        before = _name_session_event(hook_protocol.COMPACTION_PREFIX, harness, agent, payload)
-        shown = print_context(root, harness, agent, payload, before)
-        if shown:
-            from lineage.cli.hook_recall import note_shown
-
-            note_shown(root, agent, payload, shown)
+            renew_recall(root, agent, payload)
+    finally:  # on a full disk, or where nothing may be written, a session is told what is known all the same
+        if kind == spec.SESSION_START:
+            _answer_start(root, harness, agent, payload)
     if not os.environ.get("LINEAGE_NO_WORKER"):
         start_worker(root)
+
+
+def _answer_start(root: str, harness: str, agent: str, payload: "dict[str, Any]") -> None:
+    """Print the context block, and note what of it is shown."""
+    from lineage.cli.hook_context import print_context
+
+    before = _name_session_event(hook_protocol.COMPACTION_PREFIX, harness, agent, payload)
+    shown = print_context(root, harness, agent, payload, before)
+    if shown:
+        from lineage.cli.hook_recall import note_shown
+
+        note_shown(root, agent, payload, shown)
 
 
 def _is_context_gone(kind: str, payload: "dict[str, Any]") -> bool:

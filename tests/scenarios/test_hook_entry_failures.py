@@ -108,6 +108,18 @@ def test_a_file_in_a_folders_place_fails_nobody(tmp_path: Path, part: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_session_is_told_what_is_known_where_nothing_can_be_written(tmp_path: Path) -> None:
+    root, folder = tmp_path / "w", tmp_path / "demo"
+    folder.mkdir()
+    prepare(root, folder)
+    (root / ".lineage" / "spool").mkdir(exist_ok=True)
+    (root / ".lineage" / "spool" / "signals").write_text("")
+    done = run_hook(root, make_payload(hook_event_name="SessionStart", source="startup", cwd=str(folder)))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "Mended the reader." in done.stdout.decode()
+    assert read_hook_log(root)
+
+
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("call", ["fsync:error=EIO", "write:error=ENOSPC", "?rename,?renameat:error=EROFS"])
 def test_a_disk_that_fails_leaves_nothing_and_fails_nobody(tmp_path: Path, call: str) -> None:
