@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.books.book import Book, find_superseded, parse_book
+from lineage.core.books.book import find_superseded, parse_book
 from lineage.core.books.entry import Entry
 from lineage.core.books.sightings import find_last_mention
 from lineage.core.format.body import replace_surrogates
@@ -256,14 +256,8 @@ def _parse_file(file: BookFile, removed_tokens: frozenset[str]) -> ParsedBookFil
         forgotten=tuple(sorted(book.forgotten_ids)),
         rows=tuple(row for row in rows if row.origin_token not in removed_tokens),
         removed_entries=tuple(row for row in rows if row.origin_token in removed_tokens),
-        problems=() if _is_handwritten_note(book) else book.problems,
+        problems=book.problems,
     )
-
-
-def _is_handwritten_note(book: Book) -> bool:
-    """Return whether a file has neither properties nor markers: a valid note written by hand."""
-    text = "".join(part.raw for part in book.parts)
-    return not book.head and len(book.problems) == 1 and not text.lstrip("\ufeff").startswith("---")
 
 
 def _resolve_states(files: Sequence[ParsedBookFile]) -> list[ParsedBookFile]:

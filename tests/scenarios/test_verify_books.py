@@ -151,3 +151,26 @@ def test_what_a_sync_client_left_beside_a_book_is_said(tmp_path: Path, name: str
         reindex(ws)
         (finding,) = of_books(ws)
         assert (finding.level, finding.path) == (SHOULD, f"books/global/{name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AGENT_MEMORY.sync-conflict-20260328.md", "AGENT_MEMORY (conflicted copy).md", "MEMORY 2.md", "days/x 2.md"],
+)
+def test_what_a_sync_client_left_beside_memory_is_said(tmp_path: Path, name: str) -> None:
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        edit_by_hand(ws, name, "pears\n")
+        edit_by_hand(ws, "My own notes 2.md", "plums\n")
+        assert [(one.level, one.path) for one in verify(ws) if "sync" in one.what] == [(SHOULD, name)]
+
+
+def test_what_git_could_not_merge_is_said(tmp_path: Path) -> None:
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "global", "note", "apples")
+        known = (tmp_path / "books/global/note.md").read_text()
+        edit_by_hand(ws, "books/global/note.md", f"{known}\n<<<<<<< HEAD\npears\n=======\nplums\n>>>>>>> other\n")
+        reindex(ws)
+        assert {(one.level, one.mend) for one in of_books(ws)} == {
+            (SHOULD, "take git's lines out in an editor, keep of the rest what holds, then lineage reindex")
+        }

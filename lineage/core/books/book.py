@@ -31,7 +31,9 @@ from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
+_EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$|^={7}\r?$", re.DOTALL | re.MULTILINE)
+UNMERGED = "git couldn't merge what stands here"
+_CONFLICT = re.compile(r"(?:<{7}|>{7})[ \t][^\r\n]*(?:\r\n|\r|\n)?")
 _HALF_MARKER = re.compile(
     r"[ \t]*(?:<!?-|!?--)[^\n]*lineage|[ \t]*lineage ?: ?en?d?\b"
 )  # of an end that somebody broke
@@ -145,14 +147,19 @@ def new_book(scope: str, kind: str) -> Book:
 
 @lru_cache(maxsize=4)  # an edit parses what the one before it wrote
 def parse_book(data: bytes, scope: str, kind: str) -> Book:
-    """Return the book in a file. Never raises: a damaged part is free text, and a problem."""
+    """Return the book in a file. Never raises: a damaged part is free text, and a problem.
+
+    A file without properties of which that is the only problem is a note that somebody wrote, and has none.
+    """
     text = data.decode("utf-8", "surrogateescape")
     head, problems = _parse_head(text, scope, kind)
     parser = _BookParser(problems)
     for number, line in enumerate(_LINE.findall(text[len(head) :]), start=len(_LINE.findall(head)) + 1):
         parser.feed(number, line)
     parts = parser.finish()
-    return Book(scope, kind, head, parts, (*parser.problems, *_find_problems(parts)))
+    found = (*parser.problems, *_find_problems(parts))
+    is_note = not head and len(found) == 1 and not text.lstrip("\ufeff").startswith("---")
+    return Book(scope, kind, head, parts, () if is_note else found)
 
 
 def read_properties(book: Book) -> dict[str, Any]:
@@ -231,7 +238,8 @@ def append_parts(book: Book, *parts: BookPart) -> Book:
 
 
 def _strip_markers(text: str) -> str:
-    lines = (_strip_marker(line) if _MARKER_START.search(line) else line for line in _LINE.findall(text))
+    found = (line for line in _LINE.findall(text) if not _CONFLICT.fullmatch(line))
+    lines = (_strip_marker(line) if _MARKER_START.search(line) else line for line in found)
     return normalize_body("".join(lines)).strip("\n\ufeff \t")
 
 
@@ -306,6 +314,8 @@ class _BookParser:
                 what = self._describe_half(value, open_id) if word == "end" else describe_damage(word, value)
                 self.problems.append(f"line {number}: {what}")
                 self._damaged_lines.update(dict.fromkeys(_HEX.findall(line) if word != "end" else (), number))
+            elif not self._entry and _CONFLICT.fullmatch(line):
+                self.problems.append(f"line {number}: {UNMERGED}")
             self._lines.append(line)
 
     def finish(self) -> tuple[BookPart, ...]:

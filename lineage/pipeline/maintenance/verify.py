@@ -11,7 +11,9 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
+from lineage.core.base.note_paths import FOLDERS as NOTE_FOLDERS
 from lineage.core.base.note_paths import find_block
+from lineage.core.books.book import UNMERGED
 from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, find_parent, is_visible
 from lineage.core.format.documents import Artifact, Claim, Manifest, find_unknown_keys
 from lineage.core.format.manifest import list_artifact_paths
@@ -46,10 +48,12 @@ from lineage.workspace.workspace import Workspace
 _REBUILD = "delete .lineage/index.db, then lineage reindex"
 _BY_HAND = "edit the file: every word of it is still there"
 _AT_LINE = "put that line right in an editor, then lineage reindex; till then its words stand there as text of yours"
+_UNMERGED_REMEDY = "take git's lines out in an editor, keep of the rest what holds, then lineage reindex"
 _UNCLOSED = re.compile(r"entry (\w+): its end is missing(, in place of)?")
 _RETURNED = re.compile(r"entry (\w+) was forgotten, and is there again")
 _MERGE = "copy what only it says into the book, then delete it"
 _LEFT = "a file that a dead writer left"
+_BESIDE = ("AGENT_MEMORY", "MEMORY", "lineage")  # how the files at the top begin that lineage reads and writes
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 
@@ -86,6 +90,7 @@ def verify(ws: Workspace) -> list[VerifyFinding]:
         *_check_sanitized(ws, scan),
         *_check_replaced(scan),
         *_check_rows(ws, scan),
+        *_check_copies(ws),
         *_check_books(ws, scan.removed),
         *_check_ledgers(ws, scan),
         *check_archive(ws),
@@ -233,6 +238,16 @@ def _check_rows(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
         yield VerifyFinding(SHOULD, path, "has a row in the index, and no file", REINDEX)
 
 
+def _check_copies(ws: Workspace) -> Iterator[VerifyFinding]:
+    """Check for a sync client's copies of what lies beside memory and books: nobody reads them."""
+    own = {*SessionNotes(ws).list_keys()}  # a project's name may end as a copy's does
+    for entry in ws.documents.store.list(""):
+        name, is_beside = entry.key, "/" not in entry.key and entry.key.startswith(_BESIDE)
+        is_ours = is_beside or name.startswith((naming.AGENTS, *NOTE_FOLDERS))
+        if is_ours and is_sync_leftover(name) and name not in own:
+            yield VerifyFinding(SHOULD, name, "a sync client's copy: nobody reads what only it says", MOVE_AWAY)
+
+
 def _check_books(ws: Workspace, removed: frozenset[str]) -> Iterator[VerifyFinding]:
     """Check books for damage, foreign copies, removed sessions and differing rows."""
     paths = [entry.key for entry in ws.documents.store.list(BOOKS)]
@@ -264,6 +279,8 @@ def _build_book_remedy(what: str) -> str:
         return f"write that line {place} (`lineage memory edit {entry[1]}` opens it), then lineage reindex"
     if entry := _RETURNED.match(what):
         return f"lineage memory forget {entry[1]} drops it, lineage memory restore {entry[1]} keeps it"
+    if what.endswith(UNMERGED):
+        return _UNMERGED_REMEDY
     return _AT_LINE if what.startswith("line ") else _BY_HAND
 
 

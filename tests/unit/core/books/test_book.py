@@ -194,6 +194,21 @@ def test_words_beside_a_damaged_marker_are_the_human_s(line: str, text: str) -> 
 OPENING, TITLE, _, TEXT, END, _ = (line + "\n" for line in render_entry(entry()).split("\n"))
 
 
+def test_a_note_without_properties_is_none_that_is_damaged() -> None:
+    assert (read("mine\n").problems, [one.text for one in read("mine\n").handwritten_entries]) == ((), ["mine\n"])
+
+
+def test_the_lines_of_a_merge_are_no_entries() -> None:
+    first, other = render_entry(entry()), render_entry(entry("Another."))
+    text = f"<<<<<<< HEAD\n{first}=======\n{other}>>>>>>> other\n"
+    book = read(text)
+    assert (len(book.entries), book.handwritten_entries, serialize_book(book)) == (2, (), text.encode())
+    (note,) = read("<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n").handwritten_entries
+    assert note.text == "ours\n=======\ntheirs\n"
+    (note,) = read("Title\n=======\n\n> quoted\n").handwritten_entries
+    assert note.text == "Title\n=======\n\n> quoted\n"
+
+
 @each(
     ("text", "entries", "hand", "problem"),
     [
@@ -213,7 +228,7 @@ OPENING, TITLE, _, TEXT, END, _ = (line + "\n" for line in render_entry(entry())
         ('---\nkind: "book\n---\nmine\n', 0, 1, "frontmatter"),
         ("---\n" + render_entry(entry()) + "---\n", 1, 2, "frontmatter"),
         ('---\nscope: "agent/x"\n---\n', 0, 0, "that of another book"),
-        ("mine\n", 0, 1, "frontmatter"),
+        ("mine\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n", 0, 1, "line 2: git couldn't merge"),
     ],
 )
 def test_damage_is_kept_and_reported(text: str, entries: int, hand: int, problem: str) -> None:
