@@ -118,7 +118,8 @@ def _print_harness(result: HistoryImport, *, dry_run: bool) -> None:
     if result.restored:
         print_text(f"    {pluralize(len(result.restored), 'lost transcript')} written back")
     for path in result.lost:
-        print_text(f"    not written back: {path}: today's rules or settings make another file of it → {RESTORE}")
+        why = "it was changed before it was lost, or today's rules or settings make another file of it"
+        print_text(f"    not written back: {path}: {why} → {RESTORE}")
     if result.skipped:
         print_text("    skipped records that are no messages: " + format_counts(result.skipped))
 

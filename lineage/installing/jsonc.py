@@ -1,5 +1,7 @@
 """JSON with comments and trailing commas as positions in its text, and edits to it that keep every other byte.
 
+The settings of a harness that reads JSON5 may be that: names without quotes, strings in single ones, more numbers.
+
 A byte order mark, any line ends and any indentation are kept as they are. `remove_item` reverses `insert_item` to the
 byte: that replaces only the white space of an empty container on one line, and returns it for the record.
 """
@@ -24,6 +26,17 @@ _TOKEN = re.compile(
     |   (?P<scalar>"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+)""",
     re.VERBOSE | re.DOTALL,
 )
+JSON5_FILES = ("openclaw.json",)
+_JSON5_TOKEN = re.compile(
+    r"""(?P<space>[\s\ufeff]+)
+    |   (?P<comment>//[^\r\n]*|/\*.*?\*/)
+    |   (?P<mark>[{}\[\]:,])
+    |   (?P<scalar>"(?:[^"\\\x00-\x1f]|\\(?:\r\n|.))*"|'(?:[^'\\\x00-\x1f]|\\(?:\r\n|.))*'|[^\s{}\[\]:,"'/]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_NAME = re.compile(r"[^\W\d]\w*|\$[\w$]*|[^\W\d][\w$]*")
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(\r\n|[\n\r\u2028\u2029])|(.))|(\")", re.DOTALL)  # of JSON5, and a quote
+_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|Infinity|NaN|(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)")
 _DEFAULT_INDENT = "  "
 _BLANK = " \t\r\n"
 _LINE_START = re.compile(r"(?:\A\ufeff|\A|(?<=\n))[ \t]*")
@@ -75,7 +88,10 @@ class JsoncDocument:
 
 @lru_cache(maxsize=4)  # each small edit of a file asks again for what the one before it has read
 def parse_jsonc(text: str, name: str) -> JsoncDocument:
-    """Return the document. Raise InvalidInput, with file (`name`) and line, if the text is no JSON with comments."""
+    """Return the document. Raise InvalidInput, with file (`name`) and line, if the text is no JSON with comments.
+
+    A file of `JSON5_FILES` may be JSON5.
+    """
     tokens = list(_tokenize(text, name))
     reader = _Parser(text, name, [token for token in tokens if token.lastgroup not in ("space", "comment")])
     root = reader.parse_value(0) if reader.current else None
@@ -101,9 +117,9 @@ def _list_spans(tokens: list[re.Match[str]], kind: str) -> tuple[tuple[int, int]
 
 
 def _tokenize(text: str, name: str) -> Iterator[re.Match[str]]:
-    position = 0
+    position, pattern = 0, _JSON5_TOKEN if name.endswith(JSON5_FILES) else _TOKEN
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             raise_invalid(text, name, position, f"not JSON: {text[position : position + 20]!r}")
         yield match
@@ -115,6 +131,7 @@ class _Parser:
 
     def __init__(self, text: str, name: str, tokens: list[re.Match[str]]) -> None:
         self._text, self._name, self._tokens, self._position = text, name, tokens, 0
+        self._is_json5 = name.endswith(JSON5_FILES)
 
     @property
     def current(self) -> re.Match[str] | None:
@@ -143,10 +160,15 @@ class _Parser:
         return token
 
     def _parse_scalar(self, token: re.Match[str]) -> Any:
+        text = token[0]
         try:
-            return json.loads(token[0])
+            if not self._is_json5:
+                return json.loads(text)
+            if _NUMBER.fullmatch(text):
+                return _read_number(text)
+            return json.loads(_ESCAPE.sub(_rewrite, f'"{text[1:-1]}"') if text[0] in "'\"" else text)
         except ValueError:
-            raise_invalid(self._text, self._name, token.start(), f"not a JSON value: {token[0][:40]!r}")
+            raise_invalid(self._text, self._name, token.start(), f"not a JSON value: {text[:40]!r}")
 
     def _parse_container(self, opening: re.Match[str], depth: int) -> JsoncNode:
         kind, closing = (OBJECT, "}") if opening[0] == "{" else (ARRAY, "]")
@@ -162,7 +184,7 @@ class _Parser:
         start, key = self.position, None
         if kind == OBJECT:
             token = self._next_token("a key")
-            key = self._parse_scalar(token)
+            key = token[0] if self._is_json5 and _NAME.fullmatch(token[0]) else self._parse_scalar(token)
             if not isinstance(key, str) or self._next_token("a colon")[0] != ":":
                 raise_invalid(self._text, self._name, token.start(), "expected a key in double quotes and a colon")
         value = self.parse_value(depth + 1)
@@ -170,6 +192,26 @@ class _Parser:
         if comma is not None:
             self._position += 1
         return JsoncItem(start, key, value, comma)
+
+
+def _read_number(text: str) -> int | float:
+    if "x" in text.lower():
+        return int(text, 16)
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+def _rewrite(escape: re.Match[str]) -> str:
+    """Return what JSON takes for an escape of JSON5; the quotes around the whole stay."""
+    code, line_end, sign, quote = escape.groups()
+    if quote:
+        is_edge = escape.start() == 0 or escape.end() == len(escape.string)
+        return quote if is_edge else '\\"'
+    if code:
+        return f"\\u00{code}"
+    if line_end:
+        return ""
+    named = {"'": "'", "v": "\\u000b", "0": "\\u0000"}
+    return named.get(sign, escape[0] if sign in '"\\/bfnrtux123456789' else sign)
 
 
 def insert_item(

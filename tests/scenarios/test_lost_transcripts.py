@@ -76,7 +76,7 @@ def test_an_import_says_where_other_settings_make_another_file(lineage: LineageC
     path, _ = lose(lineage)
     (lineage.root / "lineage.toml").write_text("[transcript]\nmax_result_chars = 10\n")
     done = lineage("import", "claude-code", SAMPLES, "--jobs", "1")
-    why = "today's rules or settings make another file of it"
+    why = "it was changed before it was lost, or today's rules or settings make another file of it"
     assert f"    not written back: memory/{path.name}: {why} → {RESTORE}" in done.out.splitlines()
     assert not path.exists()
     assert lineage("show", SESSION, "--turns", "1-1").code == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from lineage.errors import InvalidInput
-from lineage.installing.jsonc import parse_jsonc
+from lineage.installing.jsonc import insert_item, parse_jsonc, remove_item
 from tests.support.parametrize import each
 from tests.unit.installing.generated import scattered, settings
 
@@ -36,6 +36,35 @@ def test_the_last_of_a_repeated_key_counts() -> None:
 @pytest.mark.parametrize("text", ["", " \n", "\ufeff", "// nothing\n"])
 def test_a_file_may_hold_no_value(text: str) -> None:
     assert to_plain(text) is None
+
+
+JSON5 = r"""{
+  // as OpenClaw's own documentation writes it
+  unquoted: 'single "q" \' \x41 \v', $a1: .5, "b": +0x1F, größe: -Infinity,
+  lines: 'one \
+two', list: [1., -2e3,],
+}"""
+
+
+def test_the_settings_of_a_harness_that_reads_json5_may_be_that() -> None:
+    document = parse_jsonc(JSON5, "/home/ada/.openclaw/openclaw.json")
+    assert document.root is not None
+    assert document.root.to_python() == {
+        "unquoted": 'single "q" \' A \x0b', "$a1": 0.5, "b": 31, "größe": float("-inf"), "lines": "one two",
+        "list": [1.0, -2000.0],
+    }  # fmt: skip
+    text, _ = insert_item(document, document.root, {"c": 1}, "mine")
+    grown = parse_jsonc(text, "openclaw.json")
+    assert grown.root is not None and grown.root.to_python()["mine"] == {"c": 1}
+    assert remove_item(grown, grown.root, len(grown.root.items) - 1) == JSON5
+
+
+@pytest.mark.parametrize(
+    "text", ["{a: tru}", "{a-b: 1}", "[010]", "{'a\nb': 1}", "['\\u12']", "['\\xg0']", "{'a': 1} 'b'"]
+)
+def test_what_is_no_json5_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"^openclaw\.json:\d+: "):
+        parse_jsonc(text, "openclaw.json")
 
 
 BROKEN = {
