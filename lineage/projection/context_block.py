@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lineage.core.base.fences import neutralize_markdown
+from lineage.core.base.fences import neutralize_markdown, unmark_code
 from lineage.core.base.hook_output import CONTEXT_CLOSING, CONTEXT_OPENING
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.own_session import LAST_SESSION, RECOVERY
@@ -256,7 +256,7 @@ def quote_lines(text: str) -> list[str]:
         line = _HIDDEN.sub("", raw)
         if content := to_one_line(line):
             lines.append(" " * min(len(line) - len(line.lstrip(" ")), _MAX_INDENT) + content)
-    safe = _TAG.sub(r"(\1)", _FRAMES.sub("&lt;", neutralize_markdown("\n".join(lines))))
+    safe = _TAG.sub(r"(\1)", _FRAMES.sub("&lt;", unmark_code(neutralize_markdown("\n".join(lines)))))
     return safe.split("\n") if safe else []
 
 

@@ -2,13 +2,16 @@
 
 import re
 
+CODE_MARK = "› "
+"""Before the code of a span that a plug-in of Obsidian's would run: an inline query begins with `=` or `$=`."""
+_MARKED_CODE = re.compile(rf"(?:`{CODE_MARK}|&\#96;)(?=[ \t]*\$?=)")  # an older version wrote the entity
 _RUN = re.compile(r"~{3,}|`{3,}")
 _EXECUTABLE = re.compile(
     r"""(?P<fence>^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,}))[ \t]*
         (?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
       | (?P<embed>!)(?=\[\[)
       | (?P<tag><)(?=%|/?(?:script|iframe|object|embed|style|svg|img|link|meta|form|base)\b)
-      | (?P<inline>`)(?=\$?=)
+      | (?P<inline>`)(?=[ \t]*\$?=)
       | (?P<rule>^---)(?=[ \t]*$)
     """,
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,
@@ -32,6 +35,15 @@ def parse_fence_opening(line: str) -> tuple[str, str] | None:
     return line[: len(line) - len(info)], info
 
 
+def unmark_code(text: str) -> str:
+    """Return a text for a reader that runs no code, with the code spans that `neutralize_markdown` marked.
+
+    >>> unmark_code(neutralize_markdown("write `=` without blanks"))
+    'write `=` without blanks'
+    """
+    return _MARKED_CODE.sub("`", text)
+
+
 def neutralize_markdown(text: str) -> str:
     r"""Return unfenced text without anything that runs or embeds, by visible escapes.
 
@@ -46,7 +58,7 @@ def neutralize_markdown(text: str) -> str:
         if match["fence"]:
             return f"{match['fence']}text "
         if match["inline"]:
-            return "&#96;"
+            return f"`{CODE_MARK}"
         return "!\\" if match["embed"] else "\\---"
 
     return _EXECUTABLE.sub(escape, text)

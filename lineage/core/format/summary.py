@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from lineage.core.base.fences import neutralize_markdown
+from lineage.core.base.fences import CODE_MARK, neutralize_markdown
 from lineage.core.base.links import escape_markdown, escape_markdown_line
 from lineage.core.base.markdown import escape_prose
 from lineage.core.base.plural import pluralize
@@ -125,7 +125,7 @@ def _escape_prose(line: str) -> str:
 
 def _render_code(code: str) -> str:
     # Inline queries of Obsidian plug-ins begin with `=` or `$`, templates with `<%`.
-    marker = "› " if code.lstrip().startswith(("=", "$")) else ""
+    marker = CODE_MARK if code.lstrip().startswith(("=", "$")) else ""
     return f"`{marker}{code.replace('<%', '< %')}`"
 
 

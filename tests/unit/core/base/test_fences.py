@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 
-from lineage.core.base.fences import fence_text, neutralize_markdown, parse_fence_opening
+from lineage.core.base.fences import fence_text, neutralize_markdown, parse_fence_opening, unmark_code
 from tests.support.parametrize import each
 from tests.support.strategies import draw_texts
 
@@ -25,10 +25,18 @@ def test_defusing_twice_changes_nothing_more(text: str) -> None:
 
 
 @each("before", ["", "\\", "\\\\", "text ", "> ", "- ", "é"])
-@each("live", ["![[secret]]", "<script>x</script>", "</STYLE>", "<% tp %>", "<iframe src=x>", "`= x`", "`$= x`"])
+@each(
+    "live", ["![[secret]]", "<script>x</script>", "</STYLE>", "<% tp %>", "<iframe src=x>", "`= x`", "`$= x`", "` = x`"]
+)
 def test_nothing_embeds_or_runs_whatever_stands_before_it(before: str, live: str) -> None:
     shown = neutralize_markdown(before + live)
-    assert not re.search(r"!\[\[|<(?:%|/?script|/?style|iframe)|`\$?=", shown, re.IGNORECASE)
+    assert not re.search(r"!\[\[|<(?:%|/?script|/?style|iframe)|` *\$?=", shown, re.IGNORECASE)
+
+
+@each("text", ["write `=` and `$= x`, not ` = y`", "a `b` and `c = d`"])
+def test_a_reader_that_runs_nothing_gets_the_code_as_it_was(text: str) -> None:
+    assert unmark_code(neutralize_markdown(text)) == text
+    assert unmark_code("an older version wrote &#96;=` for it") == "an older version wrote `=` for it"
 
 
 @each("mark", ["```", "~~~~", "> ```", "- ```", "> 1. ~~~", "  * ```", "-   ```"])
