@@ -6,6 +6,7 @@ command that a finding names does not mend it, when modes are looked at outside 
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ SENTENCE = "In demo the reader lost a line in reader.py, and the session told it
 SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 RESTORE = "restore the file from a backup or git"
 AGAIN = {
-    "summary": "delete it, and `lineage admin recover` makes it again",
+    **dict.fromkeys(("summary", "manifest"), "delete it, and `lineage admin recover` makes it again"),
     "transcript": "delete it, and `lineage import all` writes it back if its harness has the session",
 }
 
@@ -288,6 +289,21 @@ def test_a_file_that_was_edited_is_one_finding(lineage: LineageCommand, kind: st
     mend = f"{RESTORE}; without one {AGAIN[kind]}" if kind in AGAIN else RESTORE
     assert (finding["level"], finding["path"], finding["mend"]) == ("MUST", path, mend)
     assert finding["what"] == "the body does not match 'content_sha256'"
+
+
+@pytest.mark.parametrize("kind", ["summary", "manifest"])
+def test_half_a_file_is_made_again_as_its_remedy_says(lineage: LineageCommand, kind: str) -> None:
+    changes = re.compile(r"(?m)^(updated_at|write_id|revision|content_sha256): .*$")
+    path = own(lineage.root, kind)
+    before = changes.sub("", path.read_text())
+    changed(path, lambda text: text[:99])
+    (finding,) = findings(lineage)
+    assert finding["mend"].endswith(AGAIN[kind])
+    path.unlink()
+    assert lineage("admin", "recover").code == 0
+    # a manifest made again may link the session before, which was captured later
+    assert set(before.splitlines()) <= set(changes.sub("", path.read_text()).splitlines())
+    assert findings(lineage) == []
 
 
 @pytest.mark.leaves_findings

@@ -38,7 +38,7 @@ def build_returned_finding(path: str, token: str, what: str = "a removed session
 def build_damaged_remedy(path: str) -> str:
     """Return what mends a file whose bytes changed: a backup, or that it is deleted and made again."""
     name = naming.parse_path(path)
-    if name and name.kind == naming.SUMMARY:
+    if name and name.kind in (naming.SUMMARY, naming.MANIFEST):
         return f"{RESTORE}; without one delete it, and `{RECOVER}` makes it again"
     if name and name.kind == naming.TRANSCRIPT:
         return (
