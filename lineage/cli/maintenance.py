@@ -346,7 +346,7 @@ def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: 
 
 def _look_before_removal(ws: Workspace, session: str, *, again: bool) -> tuple[str, Sequence[tuple[BookRef, Entry]]]:
     """Return the question, with the session that is meant, and its entries. Raise NotFoundError for no session."""
-    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).places
+    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).removed
     rows = ws.index.list_sessions(None, reference=session, limit=MAX_CANDIDATES)
     if not match_reference(rows, session):  # one whose removal was cut off is in no row
         return f"Remove session {session} for good?", places

@@ -336,7 +336,7 @@ def _build_receipt(
         spool_files=spool_files,
         rows=rows,
         turns=sum(len(job.payload["removed_turns"]) for job in jobs),
-        entries=sum(len(one.session_entries.places) for one in targets),
+        entries=sum(len(one.session_entries.removed) for one in targets),
         checked_files=len(traces),
         elsewhere=[key for key, trace in traces.items() if trace.holds_text],
         naming_project=[key for key, trace in traces.items() if trace.names_project],

@@ -21,9 +21,13 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class SessionEntries:
-    """A session's entries with their books, and the paths of books that keep a damaged one."""
+    """A session's entries with their books, and the paths of books that keep a damaged one.
+
+    `removed` are those that go with it: what others said too stays theirs.
+    """
 
     places: tuple[tuple[BookRef, Entry], ...]
+    removed: tuple[tuple[BookRef, Entry], ...]
     damaged_paths: tuple[str, ...]
 
 
@@ -31,12 +35,14 @@ def find_session_entries(ws: Workspace, token: str) -> SessionEntries:
     """Return a session's entries, in its own books and in others."""
     own_books = [ref for path in list_session_books(ws, token) if (ref := parse_book_path(path))]
     places = [(ref, entry) for ref in own_books for entry in ws.documents.books.read(ref).entries]
-    damaged_paths = []
+    removed, damaged_paths = list(places), []
     for ref, book in _other_books(ws, token):
-        places += [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
+        found = [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
+        places += found
+        removed += [(ref, entry) for ref, entry in found if take_over(entry, token) is None]
         if any(_is_from_session(part, token) for part in remove_session(book, token).parts):
             damaged_paths.append(ref.path)
-    return SessionEntries(tuple(places), tuple(damaged_paths))
+    return SessionEntries(tuple(places), tuple(removed), tuple(damaged_paths))
 
 
 def list_session_books(ws: Workspace, token: str) -> list[str]:
