@@ -194,13 +194,17 @@ def find_names(text: str) -> frozenset[str]:
 
 def find_content(words: Sequence[str]) -> frozenset[str]:
     """Return the words of a folded text that carry its content: of four letters or more, pairs of signs in CJK."""
+    long = [word for word in words if len(word) > 3]
+    if "".join(words).isascii():
+        return frozenset(long)
     pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1 and not a.isascii())
-    return frozenset([*(word for word in words if len(word) > 3), *pairs])
+    return frozenset([*long, *pairs])
 
 
 def _shape(sentence: Sentence, words: Sequence[str], names: frozenset[str]) -> Iterator[str]:
     text = sentence.text
-    count = len(words) - sum(not word.isascii() and len(word) == 1 for word in words) // 2 + len(_CODE.findall(text))
+    signs = 0 if text.isascii() else sum(not word.isascii() and len(word) == 1 for word in words)
+    count = len(words) - signs // 2 + len(_CODE.findall(text))
     yield next((name for limit, name in _LENGTHS.items() if count < limit), "45 words or more")
     codes = text.count("`") // 2
     yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()

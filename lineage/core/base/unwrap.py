@@ -26,9 +26,10 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,400})\]\([^()\s]{0,400}\)")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _HYPHEN = re.compile(r"-\n(?<=[^\W\d_]-\n)[ \t]{0,80}(?=[^\W\d_])")  # begins with what the engine can jump to
 _NAME, _NUMBER = r"[\w.-]{1,40}[ \t]{0,40}[|│][^\w\n]{0,80}", r"\d[\w:.,+/-]{0,60}[^\w\n]{0,80}"
-_NUMBERS = re.compile(rf"^[^\w\n]{{0,80}}(?:{_NUMBER}){{1,4}}", re.MULTILINE)
+# At the beginning of a line, of which the break is looked for, as the engine can jump to it.
+_NUMBERS = re.compile(rf"\n[^\w\n]{{0,80}}(?:{_NUMBER}){{1,4}}")
 _MARGIN = re.compile(  # the name of a service before its bar, numbers, times
-    rf"^[^\w\n]{{0,80}}(?:{_NAME}(?:{_NUMBER}){{0,4}}|(?:{_NUMBER}){{1,4}})", re.MULTILINE
+    rf"\n[^\w\n]{{0,80}}(?:{_NAME}(?:{_NUMBER}){{0,4}}|(?:{_NUMBER}){{1,4}})"
 )
 _INLINE = frozenset(("a", "abbr", "b", "code", "em", "font", "i", "mark", "s", "small", "span", "strong", "u", "wbr"))
 
@@ -49,7 +50,7 @@ def unwrap_text(text: str) -> str:
         text = unquote(text)
     if "-\n" in text:
         text = _HYPHEN.sub("", text)
-    return (_MARGIN if "|" in text or "│" in text else _NUMBERS).sub("", text)
+    return (_MARGIN if "|" in text or "│" in text else _NUMBERS).sub("\n", f"\n{text}")[1:]
 
 
 def list_readings(text: str) -> tuple[str, ...]:
