@@ -17,6 +17,9 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 from lineage.core.format.body import replace_surrogates
 from lineage.errors import InvalidInput
 
+NOT_BLANK = r"\S"
+"""The pattern of a text that has to say something."""
+
 
 class RequestModel(BaseModel):
     """The values of one request; without fields of its own it takes none. Texts come as valid Unicode."""
@@ -104,8 +107,10 @@ def check_request(model: type[Model], values: Any, *, is_text: bool = False) -> 
 
 
 def _describe_problem(model: type[RequestModel], problem: ErrorDetails) -> InvalidInput:
-    where = ".".join(str(part)[:60] for part in problem["loc"])
-    field = model.model_fields.get(where)
+    name, *more = map(str, problem["loc"] or ("",))
+    # Behind a field stand the places in it, and names that pydantic gives to its types.
+    where = ".".join((name[:60], *(part for part in more if part.isdigit())))
+    field = model.model_fields.get(name)
     if problem["type"] == "extra_forbidden":
         near = get_close_matches(where, model.model_fields, 1)
         names = ", ".join(field.alias or name for name, field in model.model_fields.items()) or "nothing"
@@ -116,6 +121,9 @@ def _describe_problem(model: type[RequestModel], problem: ErrorDetails) -> Inval
     if problem["type"] == "missing":
         return InvalidInput(f"{where} is missing", hint=hint)
     if problem["type"] == "string_pattern_mismatch":
-        return InvalidInput(f"{where} has another form", hint=hint)
+        is_empty = field is not None and any(getattr(one, "pattern", "") == NOT_BLANK for one in field.metadata)
+        return InvalidInput(f"{where} {'is empty' if is_empty else 'has another form'}", hint=hint)
     said = problem["msg"][:1].lower() + problem["msg"][1:]
+    if said.startswith("value should have at most"):  # of a text that may be null pydantic counts "items"
+        said = said.replace("items after validation", "characters")
     return InvalidInput(f"{where}: {said}" if where else said, hint=hint)

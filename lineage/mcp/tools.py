@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from lineage.app.request_model import OneOf, PlainSchema, RequestModel
+from lineage.app.request_model import NOT_BLANK, OneOf, PlainSchema, RequestModel
 from lineage.core.base.book_paths import KINDS
 from lineage.core.capture.budget import QUARTERS_PER_TOKEN
 
@@ -37,7 +37,7 @@ def _text(about: str, most: int = _MAX_CHARACTERS) -> Any:
 
 
 def _given(about: str) -> Any:
-    return Field(description=about, max_length=_MAX_CHARACTERS, pattern=r"\S")
+    return Field(description=about, max_length=_MAX_CHARACTERS, pattern=NOT_BLANK)
 
 
 Limit = Annotated[int, Field(ge=1, le=50, description="How many at most.")]
