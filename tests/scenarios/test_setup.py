@@ -454,6 +454,16 @@ def test_back_to_the_first_of_two_memories_it_is_still_its_own(machine: Home) ->
     assert {name: data for name, data in machine.files().items() if name.split("/")[0] != "other"} == before
 
 
+def test_an_undo_says_what_hooks_still_capture_into_the_memory(machine: Home) -> None:
+    machine.expect("-w", str(machine.memory), "hooks", "install", "codex")
+    machine.expect("setup", "--yes", "--no-import")
+    out = machine.expect("setup", "--undo", "--yes")
+    assert "left: codex: hooks that no set-up installed capture into it" in out
+    machine.expect("hooks", "uninstall", "codex")
+    machine.expect("setup", "--yes", "--no-import")
+    assert "no set-up installed" not in machine.expect("setup", "--undo", "--yes")
+
+
 def test_what_the_undo_says_of_the_memory_is_true(machine: Home) -> None:
     machine.expect("init", str(machine.memory))
     for _ in range(2):

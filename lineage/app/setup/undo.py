@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,6 +81,7 @@ def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
             _disconnect(journal, name, argv, result)
         for name, file in journal.files.items():
             _restore(journal, Path(name), file, name in untouched, result)
+        result.left += _find_other_hooks(journal)
         if with_memory:
             _remove_memory(journal, result)
         if not any(isinstance(one, _Failure) for one in result.left):
@@ -157,6 +159,15 @@ def _disconnect(journal: SetupJournal, name: str, argv: tuple[str, ...], result:
     outcome = hooks.reinstall(argv, name) if argv else hooks.uninstall(root, DEFAULT_AGENT, [name], dry_run=False)[0]
     if outcome.error:
         result.left.append(_Failure(f"{name}: {outcome.error.message}"))
+
+
+def _find_other_hooks(journal: SetupJournal) -> Iterator[str]:
+    """Yield a line for each harness whose hooks capture into the memory, and were there before the set-up."""
+    root = resolve_workspace_root(journal.workspace)
+    for status in hooks.read_statuses(root, DEFAULT_AGENT, ()):
+        if status.workspace == str(root) and status.harness not in journal.harnesses:
+            remedy = f"`lineage hooks uninstall {status.harness}` takes them out"
+            yield f"{status.harness}: hooks that no set-up installed capture into it; {remedy}"
 
 
 def _restore(journal: SetupJournal, path: Path, file: FileBefore, is_untouched: bool, result: UndoResult) -> None:
