@@ -25,6 +25,7 @@ LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", 
 REMINDER = "reminder"
 PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
+_DENIAL = re.compile(r"\b(?:no|not|never|kein\w*|nicht|pas|nao)\b|不")
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
@@ -147,6 +148,8 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
+        if _RETRACTION in marks and not takes_back(sentence.folded, forms[_RETRACTION]):
+            marks -= {_RETRACTION}
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(words), names)
@@ -157,6 +160,17 @@ def _find_request_of_path(folded: str, language: str) -> dict[str, str]:
     path = _PATH_BEFORE.match(folded)
     forms = find_forms(folded[path.end() :], language) if path else {}
     return forms if "^request" in forms else {}
+
+
+def takes_back(folded: str, phrase: str) -> bool:
+    """Return whether a phrase stands for itself in a sentence: "Scratch that, …", and not "Scratch that table first".
+
+    A question takes nothing back, nor does a joke that somebody denies.
+    """
+    words = r"\W+".join(map(re.escape, phrase.split()))
+    found = re.search(rf"(?<!\w){words}(?:\W+(?:of course|obviously|haha|lol))?\s*(?:[,.;:!。，、！…—–-]|$)", folded)
+    is_denied = found is not None and _DENIAL.search(folded[: found.start()]) is not None
+    return found is not None and not is_denied and not folded.rstrip().endswith(("?", "？"))
 
 
 def _names_at_hand(folded: str, language: str) -> bool:

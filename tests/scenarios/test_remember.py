@@ -219,6 +219,20 @@ def test_words_that_were_edited_since_are_remembered_again(vault: LineageCommand
     assert len({entry["id"] for entry in book(vault, "global", "note")}) == 3
 
 
+def test_forgetting_words_leaves_the_entry_that_was_made_of_them_in_use(vault: LineageCommand) -> None:
+    first = vault("remember", TEXT, "--json").json["id"]
+    vault("memory", "edit", first, "It is rebuilt every two hours.")
+    again = vault("remember", TEXT, "--json").json["id"]
+    vault("memory", "forget", again)
+    assert [entry["text"] for entry in book(vault, "global", "note")] == ["It is rebuilt every two hours."]
+    assert vault("verify").code == 0
+    said = vault("remember", TEXT, "--json").json
+    assert (said["status"], f"restore {again}" in said["hint"]) == ("forgotten", True)
+    vault("memory", "restore", again)
+    assert vault("remember", TEXT, "--json").json["status"] in ("remembered", "known")
+    assert len(book(vault, "global", "note")) == 2
+
+
 def test_why_a_task_that_is_known_is_told_to_nobody_is_said(vault: LineageCommand) -> None:
     arguments = ("remember", "--kind", "task", "--project", "demo", TEXT)
     task = vault(*arguments, "--json").json

@@ -108,10 +108,9 @@ NO_OUTCOME = re.compile(
     r"接下来(?!的)|请(?:在|你|您|先|运行|检查|确认|重启|执行|打开))",
     re.IGNORECASE,
 )
-TAKES_BACK = re.compile(  # the sentence before it
-    r"\W*(?:no,? wait|wait,? no|hmm,? (?:no|wait)|actually,? no|scratch that|strike that|on second thoughts?|"
-    r"correction|nein,? warte|doch nicht|ach,? nein|non,? attends|en fait,? non|no,? espera|mejor no|não,? espera|"
-    r"pensando bem)\b|\W*(?:いや、?待って|やっぱり|等等[，,]?不|还是不)",
+TAKES_BACK = re.compile(  # the sentence before it, if it stands for itself: "scratch that table" takes nothing back
+    r"\W*(?:no,? wait|wait,? no|hmm,? (?:no|wait)|actually,? no|scratch that|strike that|nein,? warte|ach,? nein|"
+    r"non,? attends|no,? espera|não,? espera|いや、?待って|等等[，,]?不对?)\s*(?:[,.;:!。，、！…—–-]|$)",
     re.IGNORECASE,
 )
 CHECKED = re.compile(  # what ran well, and not what was done

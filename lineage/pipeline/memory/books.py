@@ -294,8 +294,10 @@ def _list_other_ids(location: EntryLocation) -> list[str]:
 
 
 def _add_tombstones(book: Book, names: Sequence[str], head: str) -> Book:
-    """Add tombstones that name a forgotten entry, or the id of one that moved."""
-    parts = [make_tombstone_part(book, name, head) for name in names if (name, head) not in book.tombstones]
+    """Add tombstones that name a forgotten entry, or the id of one that moved. An entry that is there stays in use."""
+    present = {entry.id for entry in book.entries}
+    missing = (name for name in names if name not in present and (name, head) not in book.tombstones)
+    parts = [make_tombstone_part(book, name, head) for name in missing]
     return append_parts(book, *parts) if parts else book
 
 

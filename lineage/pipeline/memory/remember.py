@@ -315,6 +315,8 @@ def _forgotten_result(ws: Workspace, ref: BookRef, admission: Admission, origin:
     texts = (admission.text, format_entry_body(admission.text, is_user_text=admission.is_user_stated))
     links = (None, wikilink(origin) if origin else None)
     ids = {compute_entry_id(ref.scope, ref.kind, text, link) for text in texts for link in links}
+    # Where an entry that was reworded has the id of these words, they had one of their own.
+    ids |= {compute_entry_id(ref.scope, ref.kind, text, taken) for text in texts for taken in ids}
     shelves = ws.documents.books.list_shelves(ref.scope, ref.kind)
     forgotten = [(shelf, ids & ws.documents.books.read(shelf).forgotten_ids) for shelf in shelves]
     shelf, identifier = next(((shelf, min(matches)) for shelf, matches in forgotten if matches), (ref, "ID"))

@@ -259,9 +259,37 @@ ah yes the classic "it must be dns", it's always dns
 """.strip().splitlines()
 
 
+STRESSED = """
+Kidding aside, it matters.
+I'm joking? No, I mean it.
+Kidding is not allowed in commit messages.
+jk@corp.com reviews it.
+Just kidding around with the config broke CI last week.
+It was a joke how often CI broke.
+Hmm wait for the CI result, too.
+Hmm wait, is the linter installed?
+No, wait for CI before you push.
+Actually no exceptions.
+No wait times are allowed.
+Scratch that directory clean first.
+Scherz beiseite, das ist wichtig.
+No es broma.
+Je plaisante pas, c'est important.
+Brincadeira à parte, isso é importante.
+冗談ですませられません。
+开玩笑的提交信息也不行。
+""".strip().splitlines()
+
+
 def list_told(text: str) -> list[str]:
     found = extract_candidates([*BEFORE, Turn(USER, text, id="t3"), *AFTER])
     return [one.text for one in found if one.turn_id == "t3" and one.kind not in (CONTEXT, TASK) and not one.waits]
+
+
+@pytest.mark.parametrize("text", STRESSED)
+def test_what_is_said_behind_a_rule_takes_it_back_only_if_it_says_so(text: str) -> None:
+    rule = "Always run the linter before you commit."
+    assert rule in list_told(f"{rule} {text}")
 
 
 @pytest.mark.parametrize("text", LASTING)

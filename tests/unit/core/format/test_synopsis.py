@@ -267,6 +267,19 @@ def test_a_result_that_is_taken_back_at_once_is_none(taking_back: str) -> None:
     assert find_outcome(results.format("All is well.")) == "Fixed the reader of old tables."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Scratch that table afterwards.",
+        "No wait is needed now.",
+        "Actually, no other caller used it.",
+        "Correction of the docs: in it, too.",
+    ],
+)
+def test_what_goes_on_behind_a_result_takes_nothing_back(text: str) -> None:
+    assert find_outcome(f"Fixed the reader of old tables. {text}") == "Fixed the reader of old tables."
+
+
 def test_the_goal_of_a_plan_is_asked_for_by_whoever_had_it_carried_out() -> None:
     plan = TurnText(1, SYSTEM, "Implement the following plan:\n\n# Read quoted commas\n\nAdd a reader for them.")
     assert build_synopsis([plan, TurnText(2, USER, "commit")]).asks == ("Read quoted commas", "Add a reader for them.")
