@@ -25,7 +25,12 @@ _NEGATIONS = frozenset(
 )
 _HAN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]+")
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
-_NUMBERED = re.compile(r"([^\W\d_]+)(?: | ?#| n[or]\.? ?)(\d+)(?![\w%]|[.:,]\d)")  # a word, and the number behind it
+# A word and the number behind it, with what stands around them.
+_NUMBERED = re.compile(
+    r"(?:([^\W\d_]+)[ ('’])?([^\W\d_]+)( ?\(?#| \(| n[or]?[.°º]? ?| |(?<=[\u3040-\uffdc]))"
+    r"(\d+)(?![^\W\u3040-\uffdc]|%|[.:,]\d)(?: ([^\W\d_]+))?"
+)
+_PADDED = re.compile(r"0\d{2,}")
 _HAN_NUMBER = re.compile(r"[一二三四五六七八九十百千两]+")
 _POINT = r"[,.;:!?()、。，；：（）—–]"
 _POINTS = re.compile(rf"{_POINT}(?=\s|$)|[。，、；：()]")
@@ -102,15 +107,21 @@ class StatementWords:
     def _find_names(self) -> frozenset[str]:
         """Return the numbers that name something, as in "migration 0042": another one is about another thing.
 
-        Behind a word that things are numbered with they do, and in a prohibition behind any word of content: of two
-        things that must not be done neither replaces the other.
+        So do those behind a word that things are numbered with, unless something is counted: "each request 3 times".
+        "Node 18" is a version, and in a prohibition a machine.
         """
-        numbered = _NUMBERED.findall(self._folded)
+        found = (match.groups() for match in _NUMBERED.finditer(self._folded))
         return frozenset(
-            number
-            for word, number in numbered
-            if _is_padded(number) or _stem(word) in _load_numbered() or (self.is_negated and _weigh_word(word)[0])
+            number for before, word, link, number, after in found if self._is_name(before, word, link, number, after)
         )
+
+    def _is_name(self, before: str, word: str, link: str, number: str, after: str) -> bool:
+        if link.strip() or _PADDED.fullmatch(number):  # "#17", "n° 17"
+            return True
+        is_unspaced_label = is_unspaced(word) and word.endswith(tuple(_load_words("numbered_in_signs")))
+        is_machine = self.is_negated and word in _load_words("machines")
+        is_label = is_unspaced_label or _stem(word) in _load_numbered() or is_machine
+        return is_label and before not in _load_words("counting") and after not in _load_words("units")
 
     def _find(self, sign: str) -> Iterator[re.Match[str]]:
         """Return the matches of a list of signs. A look for their first words spares the slow pattern."""
@@ -283,10 +294,6 @@ def _weigh_word(word: str) -> tuple[str, float]:
     is_name = has_sign or (word[-1].isdigit() and word[0].isalpha())
     weight = _PAIR_WEIGHT if is_pair else _NAME_WEIGHT if is_name else 1.0
     return stem, _COMMON_WEIGHT if is_common or (len(word) == 2 and not is_pair) else weight
-
-
-def _is_padded(number: str) -> bool:
-    return len(number) > 1 and number.startswith("0")
 
 
 def _find_words(folded: str) -> list[str]:
