@@ -21,19 +21,25 @@ _MAX_LENGTH = 400
 _MIN_SHARE, _MIN_SHARE_IN_FILES, _MIN_WEIGHT = 0.7, 0.5, 2
 _LEFT = re.compile(
     r"\b(?:todo|to do|next|later|still|remain\w*|left|open|not yet|pending|follow[- ]?up|will|would|should|could"
-    r"|need\w*|must|plan\w*|if|unless|want|shall|let me|going to|fail\w*|\w+n['’]t|cannot|can|may|might|please|yourself"
-    r"|not|never|without|unable|whether|decide|tried|abort\w*|crash\w*|broke|broken|gave up|roll\w* back|revert\w*"
-    r"|skip\w*|postpon\w*|defer\w*|stub\w*|start\w*|began|begun|block\w*|wait\w*|half|partly|partial\w*|part of|some of"
-    r"|almost|nearly|asked|found(?! and)|draft\w*|abgebrochen|annule"
-    r"|noch|offen|spater|muss|sollte|fehlt|nicht|kein\w*|halb|teilweise|bitte|angefangen|begonnen|reste|encore|pas"
-    r"|plus tard|devra|falta|pendiente|todavia|queda|ainda|pendente|depois|nao|no)\b|[?？]$|\d ?%"
+    r"|need\w*|must|plan\w*|if|unless|want|shall|let me|going to|fail\w*|\w+n['’]t|cannot|(?:i|we|it) can|might|please"
+    r"|yourself|not|never|without|unable|whether|decide|tried|abort\w*|crash\w*|broke|broken|gave up|roll\w* back"
+    r"|revert\w*|skip\w*|postpon\w*|defer\w*|stub\w*|(?:i|we|have|just) start\w*|started on|starting|began|begun"
+    r"|block\w*|on hold|waiting|waits for you\w*|half|partly|partial\w*|part of|some of|almost|nearly|draft\w*"
+    r"|(?:you|was) asked about|found(?! and)|except|instead of|rather than|all but|everything but|backlog|ticket"
+    r"|missing is|is missing|disabled|commented out|scheduled|considered|investigated|reviewed|discussed"
+    r"|looked (?:at|into)|proposed|suggested|outlined|ready to|ran out|run out|moved to|abgebrochen|annule"
+    r"|noch|offen|spater|muss|sollte|fehlt|nicht|halb|teilweise|bitte|angefangen|begonnen|reste|encore|ne \S+ pas"
+    r"|plus tard|devra|falta|pendiente|todavia|queda|ainda|pendente|depois|nao)\b|[?？]$|(?<!\d)\d{1,2} ?%"
     r"|まだ|残|未|還|还没|尚未|待|需要|一部|部分"
 )
-_OUT = re.compile(
-    r"\b(?:remov|delet|dropp?|undo|undid|took (?:it|them) out|entfern|geloscht|supprim|elimin)\w*|削除|删除"
-)
+# What is taken out again: what the verb governs, or "it".
+_OUT = re.compile(r"\b(?:remov|delet|dropp|undo|undid|took|entfern|geloscht|supprim|elimin)\w*|削除|删除")
+_OUT_AGAIN = re.compile(rf"(?:{_OUT.pattern})(?: \w+)? (?:it|them|this|again|out|sie|es|wieder)\b")
+_CLAUSE = re.compile(r"[,;:]| (?:and|but|then|und|aber|et|mais|y|e) ")
 _RESULT = re.compile(
-    rf"{RESULT.pattern}|{PASSIVE.pattern}|\bnow\b|\w{{3,}}(?:ée?s?|[ai]d[oa]s?)\b|\bge\w{{3,}}(?:t|en)\b|[✅✔☑]",
+    rf"{RESULT.pattern}|{PASSIVE.pattern}|\bnow\b|\w{{3,}}(?:ée?s?|[ai]d[oa]s?)\b|\bge\w{{3,}}(?:t|en)\b|[✅✔☑]|\[x\]|"
+    r"\b(?:exists?|in place|landed|went in|is in|fertig|drin|läuft|ergänzt|fait|en place|écrite?s?|pronto|pronta|feito|"
+    r"feita|listo|lista|hecho|hecha|adicionei|escrevi|implementei|añadí|escribí|implementé)\b|ました|添加|写了|修复|完了",
     re.IGNORECASE,
 )
 """That something was done: of synopsis_forms.py, and participles that stand alone."""
@@ -72,11 +78,11 @@ def find_sentence_that_closes(task: str, about: Sequence[str], outcome: SessionO
     )
     if names and not touched:
         return ""
-    subject = _DOING.sub(" ", task)
+    subject = _DOING.sub(" ", fold_text(task))
     least = _MIN_SHARE_IN_FILES if touched else _MIN_SHARE
-    takes_out = _takes_out(task)
+    is_removal = _OUT.search(fold_text(task)) is not None
     for sentence in outcome.sentences:
-        if _takes_out(sentence) and not takes_out:
+        if not is_removal and _takes_out(sentence, subject):
             continue
         weight, share = measure_overlap(sentence, subject)
         if weight >= _MIN_WEIGHT and share >= least:
@@ -88,5 +94,8 @@ def _says_done(text: str) -> bool:
     return bool(_RESULT.search(text) or BEGINS_WITH_RESULT.match(text))
 
 
-def _takes_out(text: str) -> bool:
-    return _OUT.search(fold_text(text)) is not None
+def _takes_out(sentence: str, subject: str) -> bool:
+    """Return whether a sentence says that its subject was taken out again, and not something beside it."""
+    folded = fold_text(sentence)
+    clauses = (clause for clause in _CLAUSE.split(folded) if _OUT.search(clause))
+    return bool(_OUT_AGAIN.search(folded)) or any(measure_overlap(one, subject)[0] >= _MIN_WEIGHT for one in clauses)
