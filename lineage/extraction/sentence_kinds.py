@@ -246,8 +246,9 @@ def _is_errand(one: Utterance) -> bool:
 
 
 def _is_fact(seen: Set[str]) -> bool:
-    # "From now on use our mirror" rules, and "our plan has changed: use pnpm" decides.
-    return {"fact", "state"} <= seen and seen.isdisjoint({"wish", "must", "^verb", "^request", "standing", "change"})
+    is_stated = {"fact", "state"} <= seen and seen.isdisjoint({"wish", "must", "^verb", "^request"})
+    # "From now on use our mirror" rules, and "we changed our mind: use pnpm" decides.
+    return is_stated and not (seen >= {"standing", "verb"} or seen >= {"change", "decision"})
 
 
 def _is_inquiry(one: Utterance) -> bool:

@@ -165,6 +165,11 @@ def is_installed_server(value: Any) -> bool:
     return len(words) > 5 and (words[-5], words[-4], words[-2]) == ("mcp", "--workspace", "--agent")
 
 
+def is_half_server(value: Any) -> bool:
+    """Return whether a server's table starts nothing: what a harness wrote of one that was taken out since."""
+    return isinstance(value, Mapping) and value.keys().isdisjoint(("command", "url", "httpUrl"))
+
+
 def select_start(server: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that start a server; what else it is first given is its user's from then on."""
     return {key: server[key] for key in ("type", "command", "args") if key in server}
@@ -172,7 +177,7 @@ def select_start(server: Mapping[str, Any]) -> dict[str, Any]:
 
 def starts_alike(server: Any, wanted: Mapping[str, Any]) -> bool:
     """Return whether a server in a harness's settings starts as the wanted one does."""
-    return isinstance(server, Mapping) and select_start(server) == select_start(wanted)
+    return isinstance(server, Mapping) and select_start(wanted).items() <= server.items()
 
 
 def _find_in_group(event: str, index: int, group: Mapping[str, Any], harness: str) -> Iterator[HookEntry]:

@@ -19,6 +19,7 @@ from lineage.installing.commands import (
     SERVER,
     HookEntry,
     find_entries,
+    is_half_server,
     is_installed_server,
     parse_server,
     select_start,
@@ -103,7 +104,7 @@ class TomlServer:
                 return text, marks
             if server.keys() - self.value.keys():
                 return self._update(text, name), self.drop_marks(marks)
-        elif server is not None or self.find_entries(text, name):
+        elif (server is not None and not is_half_server(server)) or self.find_entries(text, name):
             return text, marks
         text = self.uninstall(text, marks, name)
         block = _build_block(text, [f"[{_SERVER_TABLE}]", *_render_values(self.value)], detect_newline(text))
@@ -114,7 +115,8 @@ class TomlServer:
     def uninstall(self, text: str, marks: FileMarks, name: str) -> str:
         """Return the text without lineage's own server, and without what its user or Codex set of it."""
         parts = _split_around(text, marks.containers.get(_SERVER_TABLE))
-        if parts is None and not is_installed_server(_get_servers(_load_toml(text, name)).get(SERVER)):
+        server = _get_servers(_load_toml(text, name)).get(SERVER)
+        if parts is None and not (is_installed_server(server) or is_half_server(server)):
             return text
         text = text if parts is None else _join(*parts)
         # Codex wrote the file anew, or what it may do without asking into a table within: found by their names.

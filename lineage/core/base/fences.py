@@ -4,14 +4,14 @@ import re
 
 CODE_MARK = "› "
 """Before the code of a span that a plug-in of Obsidian's would run: an inline query begins with `=` or `$=`."""
-_MARKED_CODE = re.compile(rf"(?:`{CODE_MARK}|&\#96;)(?=[ \t]*\$?=)")  # an older version wrote the entity
+_MARKED_CODE = re.compile(rf"(?:`{CODE_MARK}|&\#96;)(?=[\s\ufeff]*\$?=)")  # an older version wrote the entity
 _RUN = re.compile(r"~{3,}|`{3,}")
 _EXECUTABLE = re.compile(
     r"""(?P<fence>^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:`{3,}|~{3,}))[ \t]*
         (?=dataview|dataviewjs|templater|js-engine|meta-bind|run-|button|query)
       | (?P<embed>!)(?=\[\[)
       | (?P<tag><)(?=%|/?(?:script|iframe|object|embed|style|svg|img|link|meta|form|base)\b)
-      | (?P<inline>`)(?=[ \t]*\$?=)
+      | (?P<inline>`)(?=(?:[^\S\n]|\ufeff)*\$?=|(?<!```)\n(?:[^\S\n]|\ufeff)*\$?=)
       | (?P<rule>^---)(?=[ \t]*$)
     """,
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,

@@ -206,6 +206,7 @@ MOVED = {**SERVER, "command": "/opt/lineage"}
     [
         "startup_timeout_sec = 60\n",
         "enabled = false # not today\n\n[features]\na = 1\n",
+        'type = "stdio"\n',
         # what Codex writes when its user lets a tool run without asking
         '\n[mcp_servers.lineage.tools.search]\napproval_mode = "approve"\n',
         '\n[x]\ny = 1\n\n[mcp_servers.lineage.tools.search]\napproval_mode = "approve"\n\n[z]\ny = 2\n',
@@ -226,6 +227,14 @@ def test_what_is_set_of_the_server_in_toml_stays_while_it_does(more: str, has_re
     assert "not today" in moved or "not today" not in more
     for form, installed, own in ((TomlServer(SERVER), text, marks), (TomlServer(MOVED), moved, moved_marks)):
         assert {**tomllib.loads(form.uninstall(installed, own, "x")), "mcp_servers": {}} == theirs
+
+
+def test_half_a_server_that_an_older_version_left_is_made_whole_or_goes() -> None:
+    text = '[x]\ny = 1\n\n[mcp_servers.lineage.tools.search]\napproval_mode = "approve"\n'
+    installed, marks = TomlServer(SERVER).install(text, FileMarks(), "x")
+    assert tomllib.loads(installed) == {"x": {"y": 1}, "mcp_servers": {"lineage": SERVER}}
+    for one, own in ((installed, marks), (text, FileMarks())):
+        assert tomllib.loads(TomlServer(SERVER).uninstall(one, own, "x")) == {"x": {"y": 1}}
 
 
 def test_what_is_set_of_the_server_in_json_stays_while_it_does() -> None:
