@@ -155,13 +155,24 @@ def test_what_a_sync_client_left_beside_a_book_is_said(tmp_path: Path, name: str
 
 @pytest.mark.parametrize(
     "name",
-    ["AGENT_MEMORY.sync-conflict-20260328.md", "AGENT_MEMORY (conflicted copy).md", "MEMORY 2.md", "days/x 2.md"],
+    [
+        "AGENT_MEMORY.sync-conflict-20260328.md",
+        "AGENT_MEMORY (conflicted copy).md",
+        "MEMORY 2.md",
+        "lineage (a conflicted copy).toml",
+    ],
 )
 def test_what_a_sync_client_left_beside_memory_is_said(tmp_path: Path, name: str) -> None:
     with open_test_workspace(tmp_path) as ws:
         write_entry(ws, "global", "note", "apples")
         edit_by_hand(ws, name, "pears\n")
-        edit_by_hand(ws, "My own notes 2.md", "plums\n")
+        for own in (
+            "My own notes 2.md",
+            "projects/Trip to Rome 2019.md",
+            "MEMORY of 2019.md",
+            "lineages of kings 12.md",
+        ):
+            edit_by_hand(ws, own, "plums\n")
         assert [(one.level, one.path) for one in verify(ws) if "sync" in one.what] == [(SHOULD, name)]
 
 

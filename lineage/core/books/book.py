@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -31,9 +31,10 @@ from lineage.errors import FormatError
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$|^={7}\r?$", re.DOTALL | re.MULTILINE)
+_EMPTY_TEXT = re.compile(r"<!--.*?-->|^ {0,3}#{1,6}(?:[ \t][^\r\n]*)?$", re.DOTALL | re.MULTILINE)
 UNMERGED = "git couldn't merge what stands here"
-_CONFLICT = re.compile(r"(?:<{7}|>{7})[ \t][^\r\n]*(?:\r\n|\r|\n)?")
+# Its three lines, in this order.
+_CONFLICT_LINES = tuple(map(re.compile, (r"<{7} \S.*[\r\n]*", r"={7}[\r\n]*", r">{7} \S.*[\r\n]*")))
 _HALF_MARKER = re.compile(
     r"[ \t]*(?:<!?-|!?--)[^\n]*lineage|[ \t]*lineage ?: ?en?d?\b"
 )  # of an end that somebody broke
@@ -46,6 +47,8 @@ _HEX = re.compile(rf"(?<![0-9a-f]){ENTRY_ID.pattern}(?![0-9a-f])")
 # Parts and entries are named tuples: a large book has thousands, and each edit parses it again.
 class BookPart(NamedTuple):
     """A part of a book: an entry, a tombstone or free text. No edit touches an entry without its end marker.
+
+    Free text that isn't complete is a line of git's, and says nothing.
 
     `forgotten_with` is the id of the entry that a tombstone was left with, "" for that entry's own.
     """
@@ -95,7 +98,7 @@ class Book:
     @property
     def handwritten_entries(self) -> tuple[Entry, ...]:
         """The user's free text, each part as an entry without a time. Headings and comments alone are no entry."""
-        texts = (_strip_markers(part.raw) for part in self.parts if part.is_free_text)
+        texts = (_strip_markers(part.raw) for part in self.parts if part.is_free_text and part.is_complete)
         return tuple(
             Entry(id=compute_entry_id(self.scope, self.kind, text, HAND), at="", source=HAND, text=text + "\n")
             for text in texts
@@ -153,8 +156,10 @@ def parse_book(data: bytes, scope: str, kind: str) -> Book:
     """
     text = data.decode("utf-8", "surrogateescape")
     head, problems = _parse_head(text, scope, kind)
-    parser = _BookParser(problems)
-    for number, line in enumerate(_LINE.findall(text[len(head) :]), start=len(_LINE.findall(head)) + 1):
+    lines = _LINE.findall(text[len(head) :])
+    first = len(_LINE.findall(head)) + 1
+    parser = _BookParser(problems, {first + place for place in _find_conflicts(lines)})
+    for number, line in enumerate(lines, start=first):
         parser.feed(number, line)
     parts = parser.finish()
     found = (*parser.problems, *_find_problems(parts))
@@ -238,8 +243,7 @@ def append_parts(book: Book, *parts: BookPart) -> Book:
 
 
 def _strip_markers(text: str) -> str:
-    found = (line for line in _LINE.findall(text) if not _CONFLICT.fullmatch(line))
-    lines = (_strip_marker(line) if _MARKER_START.search(line) else line for line in found)
+    lines = (_strip_marker(line) if _MARKER_START.search(line) else line for line in _LINE.findall(text))
     return normalize_body("".join(lines)).strip("\n\ufeff \t")
 
 
@@ -283,11 +287,23 @@ def _find_problems(parts: tuple[BookPart, ...]) -> list[str]:
     ]
 
 
+def _find_conflicts(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the places of the lines that git left: all three of one, and none without the others."""
+    found = list[int]()
+    for place, line in enumerate(lines):
+        if line[:1] in "<=>" and _CONFLICT_LINES[len(found)].fullmatch(line):
+            found.append(place)
+            if len(found) == len(_CONFLICT_LINES):
+                yield from found
+                found.clear()
+
+
 class _BookParser:
     """A parser that takes the lines of a book one by one."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[str], conflicts: Set[int] = frozenset()) -> None:
         self.problems = problems
+        self._conflicts = conflicts  # the numbers of git's lines
         self._parts: list[BookPart] = []
         self._lines: list[str] = []
         self._entry: Entry | None = None
@@ -295,6 +311,9 @@ class _BookParser:
         self._damaged_lines: dict[str, int] = {}  # of an entry's first marker, by the ids in it
 
     def feed(self, number: int, line: str) -> None:
+        if number in self._conflicts:
+            self._feed_conflict(number, line)
+            return
         word, value = parse_marker(line) or ("", "")
         if word == "entry" and (entry := parse_entry(value)):
             self._end_unclosed(number)
@@ -314,9 +333,17 @@ class _BookParser:
                 what = self._describe_half(value, open_id) if word == "end" else describe_damage(word, value)
                 self.problems.append(f"line {number}: {what}")
                 self._damaged_lines.update(dict.fromkeys(_HEX.findall(line) if word != "end" else (), number))
-            elif not self._entry and _CONFLICT.fullmatch(line):
-                self.problems.append(f"line {number}: {UNMERGED}")
             self._lines.append(line)
+
+    def _feed_conflict(self, number: int, line: str) -> None:
+        """Take a line of git's: no text of the user's, but for an entry that it stands in."""
+        if line.startswith("<"):
+            self.problems.append(f"line {number}: {UNMERGED}")
+        if self._entry:
+            self._lines.append(line)
+        else:
+            self._close(sound=False)
+            self._parts.append(BookPart(line, is_complete=False))
 
     def finish(self) -> tuple[BookPart, ...]:
         self._end_unclosed(0)

@@ -11,7 +11,6 @@ from itertools import chain
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, CURATED_PATH
-from lineage.core.base.note_paths import FOLDERS as NOTE_FOLDERS
 from lineage.core.base.note_paths import find_block
 from lineage.core.books.book import UNMERGED
 from lineage.core.capture.ledger import Window, build_entries, build_head, build_ledger, find_parent, is_visible
@@ -53,7 +52,10 @@ _UNCLOSED = re.compile(r"entry (\w+): its end is missing(, in place of)?")
 _RETURNED = re.compile(r"entry (\w+) was forgotten, and is there again")
 _MERGE = "copy what only it says into the book, then delete it"
 _LEFT = "a file that a dead writer left"
-_BESIDE = ("AGENT_MEMORY", "MEMORY", "lineage")  # how the files at the top begin that lineage reads and writes
+_LEDGER_NAME = "/MEMORY.md"
+_BESIDE = (CURATED_PATH, "MEMORY.md", "lineage.toml")  # what lineage reads and writes at the top
+# What a sync client puts into the name of a copy, before its ending.
+_COPY_MARK = re.compile(r"(?:\.sync-conflict-[^./]*| ?\([^()/]*conflicted copy[^()/]*\)| \d+)(?=\.\w+$)", re.IGNORECASE)
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 
@@ -240,11 +242,11 @@ def _check_rows(ws: Workspace, scan: WorkspaceScan) -> Iterator[VerifyFinding]:
 
 def _check_copies(ws: Workspace) -> Iterator[VerifyFinding]:
     """Check for a sync client's copies of what lies beside memory and books: nobody reads them."""
-    own = {*SessionNotes(ws).list_keys()}  # a project's name may end as a copy's does
+    own = {*SessionNotes(ws).list_keys(), *_BESIDE}
     for entry in ws.documents.store.list(""):
-        name, is_beside = entry.key, "/" not in entry.key and entry.key.startswith(_BESIDE)
-        is_ours = is_beside or name.startswith((naming.AGENTS, *NOTE_FOLDERS))
-        if is_ours and is_sync_leftover(name) and name not in own:
+        name, original = entry.key, _COPY_MARK.sub("", entry.key)
+        is_ours = original in own or (original.startswith(naming.AGENTS) and original.endswith(_LEDGER_NAME))
+        if is_ours and name not in own and original != name:
             yield VerifyFinding(SHOULD, name, "a sync client's copy: nobody reads what only it says", MOVE_AWAY)
 
 

@@ -203,8 +203,13 @@ def test_the_lines_of_a_merge_are_no_entries() -> None:
     text = f"<<<<<<< HEAD\n{first}=======\n{other}>>>>>>> other\n"
     book = read(text)
     assert (len(book.entries), book.handwritten_entries, serialize_book(book)) == (2, (), text.encode())
-    (note,) = read("<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n").handwritten_entries
-    assert note.text == "ours\n=======\ntheirs\n"
+    notes = read("<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n").handwritten_entries
+    assert [note.text for note in notes] == ["ours\n", "theirs\n"]
+    inside = render_entry(entry()).replace(TEXT, f"<<<<<<< HEAD\n{TEXT}=======\ntheirs\n>>>>>>> other\n")
+    assert ["git couldn't" in one for one in read(inside).problems[-1:]] == [True]
+    assert (len(read(inside).entries), serialize_book(read(inside))) == (1, inside.encode())
+    (note,) = read(">>>>>>> a mail that was forwarded\nand more\n").handwritten_entries
+    assert note.text.startswith(">>>>>>> a mail")
     (note,) = read("Title\n=======\n\n> quoted\n").handwritten_entries
     assert note.text == "Title\n=======\n\n> quoted\n"
 
@@ -228,7 +233,7 @@ def test_the_lines_of_a_merge_are_no_entries() -> None:
         ('---\nkind: "book\n---\nmine\n', 0, 1, "frontmatter"),
         ("---\n" + render_entry(entry()) + "---\n", 1, 2, "frontmatter"),
         ('---\nscope: "agent/x"\n---\n', 0, 0, "that of another book"),
-        ("mine\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n", 0, 1, "line 2: git couldn't merge"),
+        ("mine\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> other\n", 0, 3, "line 2: git couldn't merge"),
     ],
 )
 def test_damage_is_kept_and_reported(text: str, entries: int, hand: int, problem: str) -> None:
