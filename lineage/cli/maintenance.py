@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from lineage.app.locations import detect_caller
 from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.book.print_entry import SHORT_ENTRY_ID
@@ -39,6 +40,7 @@ from lineage.pipeline.maintenance.resanitize import ResanitizeResult, resanitize
 from lineage.pipeline.maintenance.scoped_reindex import ReindexScope, reindex_scope
 from lineage.pipeline.maintenance.upgrade import UpgradeReport, upgrade
 from lineage.pipeline.maintenance.verify import verify
+from lineage.pipeline.memory.books import refuse_agents
 from lineage.pipeline.memory.session_entries import find_session_entries
 from lineage.store.modes import set_modes
 from lineage.workspace.lookup import MAX_CANDIDATES, match_reference, resolve_session
@@ -320,14 +322,16 @@ def archive_command(root: Path, before: str, dry_run: bool, as_json: bool) -> in
 def remove_command(root: Path, session: str, reason: str, dry_run: bool, again: bool, yes: bool, as_json: bool) -> int:
     """Remove a session for good: its files, rows and every copy of its text in the workspace.
 
-    A tombstone stays and keeps it from coming back. It prints a receipt: what was removed, what was checked, and
-    which copies it can't remove.
+    A tombstone stays and keeps it from coming back. No agent can do it, but for `--dry-run`. It prints a receipt:
+    what was removed, what was checked, and which copies it can't remove.
 
     \b
     Example:
       lineage remove 2489c83d --dry-run
       lineage remove 2489c83d --reason "a customer asked for it" --yes
     """
+    if not dry_run:
+        refuse_agents(detect_caller(), "remove a session")
     hint = f"`lineage remove {session} --yes`, or `--dry-run` first"
     question, asks = "", not (yes or dry_run)
     if asks or (dry_run and not as_json):

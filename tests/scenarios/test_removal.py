@@ -469,3 +469,14 @@ def _assert_finished(root: Path, finish: str, begun: bool, call: str) -> None:
         before = read_workspace_files(root)
         recover(ws)
     assert read_workspace_files(root) == before
+
+
+def test_an_agent_removes_no_session(lineage: LineageCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_test_workspace(lineage.root) as ws:
+        filled(ws)
+    with monkeypatch.context() as inside:
+        inside.setenv("CLAUDECODE", "1")
+        done = lineage("remove", "s-1", "--yes")
+        assert (done.code, "an agent can't remove a session" in done.err) == (1, True)
+        assert lineage("remove", "s-1", "--dry-run").code == 0
+    assert lineage("remove", "s-1", "--yes").code == 0
