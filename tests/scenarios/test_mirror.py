@@ -276,6 +276,18 @@ def test_what_each_side_renders_or_packs_itself_stays_its_own(here_and_there: Mi
     assert verify(one.local) == []
 
 
+def test_notes_of_sessions_that_one_side_archived_go_to_and_fro_no_more(here_and_there: MirrorWorld) -> None:
+    one = here_and_there.open_laptop("one")
+    old = make_turns("An old question?", "An old answer.", start="2026-01-02T10:00")
+    end_session(one.shared, "s-1", captured_at="2026-01-02T11:00:00.000Z", transcript=old, project="/home/ada/demo")
+    archive(one.shared, before="2026-06-01")
+    one.mirror()
+    assert one.local.documents.store.read("days/2026-01-02.md").data
+    for _ in range(3):
+        result = one.mirror()
+        assert (result.counts, result.conflicts, result.findings) == (MirrorCounts(), [], [])
+
+
 def test_two_laptops_agree(here_and_there: MirrorWorld) -> None:
     one, two = here_and_there.open_laptop("one"), here_and_there.open_laptop("two")
     end_session(one.local, "s-1")

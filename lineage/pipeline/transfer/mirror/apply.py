@@ -13,6 +13,7 @@ from itertools import count
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import parse_book_path
+from lineage.core.base.note_paths import FOLDERS, replace_block
 from lineage.core.base.times import to_date
 from lineage.core.books.book import parse_book, serialize_book
 from lineage.core.format.documents import Artifact, Manifest, parse_document_as
@@ -119,7 +120,7 @@ class MirrorApplier:
 
     def apply(self, step: MirrorStep) -> list[str]:
         """Apply a step if it still holds; return the names of conflict copies. Raises ConflictError and FormatError."""
-        if step.action is MirrorAction.FORGET:
+        if step.action is MirrorAction.FORGET or self._is_made_by_one_side(step.key):
             self._journal.forget(step.key)
             return []
         if step.action is MirrorAction.DELETE:
@@ -131,6 +132,18 @@ class MirrorApplier:
             except ConflictError:
                 continue
         raise ConflictError(f"{step.key} kept changing while it was being copied")
+
+    def _is_made_by_one_side(self, key: str) -> bool:
+        """Return whether a file is a note of one side's sessions without a word of a person's.
+
+        The other side archived these sessions, and has no note of them: copied there, it would be deleted again.
+        """
+        here, there = self._read_both(key) if key.startswith(FOLDERS) else (None, None)
+        if (here is None) == (there is None):
+            return False
+        blob = here or there
+        own = replace_block(blob.data, None) if blob else None
+        return own is not None and not own.strip()
 
     def _sync_file(self, key: str, *, is_restored: bool = False) -> list[str]:
         """Make a file the same on both sides, from its present state."""
