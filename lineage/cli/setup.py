@@ -152,7 +152,7 @@ def _print_found(state: SetupState, *, connects: bool) -> None:
         for line in (
             "hooks save each session and give new ones what they need;",
             "an MCP server and a skill let agents search and remember.",
-            "`lineage setup --undo` removes all of it",
+            "`lineage setup --undo` takes out what it adds",
         ):
             print_text(f"             {line}")
     print_text(f"  history    {describe_history(state.history, SOON_DAYS)}")

@@ -142,7 +142,7 @@ def _print_status(state: dict[str, Any], report: DoctorReport) -> None:
         print_text(f"not shown  {state['unshown']}")
     print_text(f"captured   {_format_counters(state['counters'])}")
     if state["not_learned"]:
-        print_text(f"left out   statements that none may be: {_format_numbers(state['not_learned'])}")
+        print_text(f"left out   statements not learned: {_format_numbers(state['not_learned'])}")
     if state["waiting_entries"]:
         print_text(f"waiting    {pluralize(state['waiting_entries'], 'entry')} for you: `lineage memory review`")
     _print_recall(state)

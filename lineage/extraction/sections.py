@@ -22,9 +22,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "task", "tasks", "open tasks", "todo", "todos", "to do", "next steps", "tarefa", "tarefas", "tarefas abertas",
         "pendencias", "proximos passos",
     ),
+    "context": ("context", "contexto"),
     "project": (
-        "context", "project", "projects", "project context", "contexto", "contexto de projeto", "contexto do projeto",
-        "projeto", "projetos",
+        "project", "projects", "project context", "contexto de projeto", "contexto do projeto", "projeto", "projetos",
     ),
     "handoff": ("handoff", "handoffs", "last session", "session summary", "ultima sessao", "resumo da sessao"),
 }  # fmt: skip
