@@ -68,7 +68,7 @@ SECTIONS = {
 """The commands by section, each with one sentence: the list of commands imports none of them."""
 COMMANDS = {name: text for section in SECTIONS.values() for name, text in section.items()}
 
-_MAINTENANCE = ("archive", "reindex", "remove", "verify")
+_MAINTENANCE = ("archive", "reindex", "verify")
 MODULES = {
     **{name: name.replace("-", "_") for name in COMMANDS},
     **{name: f"maintenance:{name}_command" for name in _MAINTENANCE},

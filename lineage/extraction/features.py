@@ -13,7 +13,7 @@ from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
-from lineage.extraction.forms import ERRAND, asks_something, find_forms, find_label, name_language
+from lineage.extraction.forms import ERRAND, asks_something, find_forms, find_label, name_language, takes_back
 from lineage.extraction.phrases import UNSPACED
 from lineage.extraction.sentences import Sentence, split_sentences
 
@@ -25,7 +25,6 @@ LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", 
 REMINDER = "reminder"
 PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
-_DENIAL = re.compile(r"\b(?:no|not|never|kein\w*|nicht|pas|nao)\b|不")
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
@@ -160,17 +159,6 @@ def _find_request_of_path(folded: str, language: str) -> dict[str, str]:
     path = _PATH_BEFORE.match(folded)
     forms = find_forms(folded[path.end() :], language) if path else {}
     return forms if "^request" in forms else {}
-
-
-def takes_back(folded: str, phrase: str) -> bool:
-    """Return whether a phrase stands for itself in a sentence: "Scratch that, …", and not "Scratch that table first".
-
-    A question takes nothing back, nor does a joke that somebody denies.
-    """
-    words = r"\W+".join(map(re.escape, phrase.split()))
-    found = re.search(rf"(?<!\w){words}(?:\W+(?:of course|obviously|haha|lol))?\s*(?:[,.;:!。，、！…—–-]|$)", folded)
-    is_denied = found is not None and _DENIAL.search(folded[: found.start()]) is not None
-    return found is not None and not is_denied and not folded.rstrip().endswith(("?", "？"))
 
 
 def _names_at_hand(folded: str, language: str) -> bool:

@@ -48,6 +48,7 @@ _BEFORE_A_CLAUSE = (
 _RULING = re.compile(
     "必须|不要|不得|禁止|都要|每次|以后|今后|一律|始终|总是|永远|请先|先问|应该|应当|无论|不管|不论|注意|喜欢"
 )
+_DENIAL = re.compile(r"\b(?:no|not|never|kein\w*|nicht|pas|nao)\b|不")
 _KANA = range(0x3040, 0x3100)
 
 
@@ -125,6 +126,17 @@ def asks_something(text: str) -> bool:
     if asking[0][0] == "吗":
         return True
     return not (text[: asking.start()].endswith(_BEFORE_A_CLAUSE) or _RULING.search(text))
+
+
+def takes_back(folded: str, phrase: str) -> bool:
+    """Return whether a phrase stands for itself in a sentence: "Scratch that, …", and not "Scratch that table first".
+
+    A question takes nothing back, nor does a joke that somebody denies.
+    """
+    words = r"\W+".join(map(re.escape, phrase.split()))
+    found = re.search(rf"(?<!\w){words}(?:\W+(?:of course|obviously|haha|lol))?\s*(?:[,.;:!。，、！…—–-]|$)", folded)
+    is_denied = found is not None and _DENIAL.search(folded[: found.start()]) is not None
+    return found is not None and not is_denied and not folded.rstrip().endswith(("?", "？"))
 
 
 def list_openers(language: str) -> frozenset[str]:

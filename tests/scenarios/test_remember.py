@@ -310,7 +310,9 @@ def test_an_agent_s_note_names_its_session_and_stays_out_of_a_removed_one(
     assert links[0] == f"[[memory/claims/{token}.md]]"
     assert links[1].endswith(f"--{token}--manifest.md]]")
     assert (vault.root / links[1].strip("[]")).is_file()
-    vault("remove", SAMPLE_ID, "--yes")
+    with monkeypatch.context() as outside:
+        outside.delenv("CLAUDE_CODE_SESSION_ID")
+        vault("remove", SAMPLE_ID, "--yes")
     done = vault("remember", "Said after its removal.")
     assert (done.code, "was removed" in done.err) == (1, True)
 

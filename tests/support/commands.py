@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from lineage.cli.main import run
 
@@ -38,7 +39,8 @@ class LineageCommand:
     def __call__(self, *arguments: str) -> CommandResult:
         self._capture.readouterr()
         make_workspace_for(self.root, arguments)
-        code = run(["--workspace", str(self.root), *arguments])
+        with patch.dict(os.environ):  # what a command sets ends with its process: `work` silences hooks
+            code = run(["--workspace", str(self.root), *arguments])
         printed = self._capture.readouterr()
         return CommandResult(code, printed.out, printed.err)
 
