@@ -32,10 +32,11 @@ async def _relay(reading: Any, sending: MemoryObjectSendStream[Received], writin
     async with sending:
         async for received in reading:
             message = mend_message(received) if isinstance(received, ValidationError) else received
-            if isinstance(message, SessionMessage):
-                await sending.send(message)
-            elif error := build_error(message):
+            error = build_error(message) if isinstance(message, ValidationError) else None
+            if error:
                 await writing.send(SessionMessage(error))
+            elif isinstance(message, SessionMessage):
+                await sending.send(message)
 
 
 def mend_message(error: ValidationError) -> SessionMessage | ValidationError:
@@ -58,18 +59,24 @@ def build_error(error: ValidationError) -> mcp_types.JSONRPCError | None:
 
     It is to the line's request if that has an id, and quotes nothing of it.
     """
-    if any(one["type"] == "json_invalid" for one in error.errors()):
-        return _answer(None, PARSE_ERROR, "no JSON in one line") if _find_line(error).strip() else None
+    is_json = all(one["type"] != "json_invalid" for one in error.errors())
     # Of the forms that a message can have it lacks a member of one at the least: that error tells the whole.
-    whole = next((one["input"] for one in error.errors() if one["type"] == "missing"), None)
-    number = whole.get("id") if isinstance(whole, dict) else None
-    if isinstance(whole, dict) and "method" in whole and number is None:
+    missing = (one["input"] for one in error.errors() if one["type"] == "missing")
+    whole = next(missing, None) if is_json else _parse(_find_line(error))
+    members = whole if isinstance(whole, dict) else {}
+    number = members.get("id") if isinstance(members.get("id"), int | str) else None
+    if ("method" in members and number is None) or not (is_json or _find_line(error).strip()):
         return None
-    return _answer(number if isinstance(number, int | str) else None, INVALID_REQUEST, "no request of JSON-RPC 2.0")
+    code, text = (INVALID_REQUEST, "no request of JSON-RPC 2.0") if is_json else (PARSE_ERROR, "no JSON in one line")
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=mcp_types.ErrorData(code=code, message=text))
 
 
-def _answer(number: int | str | None, code: int, message: str) -> mcp_types.JSONRPCError:
-    return mcp_types.JSONRPCError(jsonrpc="2.0", id=number, error=mcp_types.ErrorData(code=code, message=message))
+def _parse(line: str) -> Any:
+    """Return the value of a line that pydantic takes for no JSON for how deep it is; None for what is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _find_line(error: ValidationError) -> str:

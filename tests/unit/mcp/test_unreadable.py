@@ -46,6 +46,7 @@ def test_half_a_character_is_replaced_and_all_others_stay(text: str, half: str) 
         ('{"jsonrpc": "2.0", "id": "nine", "method": 5}', "nine", -32600),
         ('{"jsonrpc": "2.0", "id": 4, "method": 5, "params": "\\ud83d"}', 4, -32600),
         ("[" * 100_000, None, -32700),
+        ('{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"a": ' + "[" * 500 + "]" * 500 + "}}", 5, -32700),
     ],
 )
 def test_what_is_no_message_is_answered_under_the_id_that_it_has(
