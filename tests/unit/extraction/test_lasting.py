@@ -168,6 +168,11 @@ Never commit to main!! lol just joking
 Never, ever touch prod.db. jk
 Always deploy on Friday evening. I'm joking of course.
 Never use mocks. Hmm, wait.
+Never use mocks. Oh wait, no.
+Always deploy on Friday evening. That's a joke.
+Always deploy on Friday evening. I was just kidding!
+Always deploy on Friday evening. I take that back.
+Immer freitags deployen! Das war ein Scherz.
 Nie auf main pushen! War nur Spaß.
 Sempre use tabs neste projeto. Brincadeira!
 Usa siempre tabuladores en este proyecto. Es broma.
