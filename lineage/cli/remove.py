@@ -17,7 +17,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import CONFIRMED, Entry
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove, resolve_removal
 from lineage.pipeline.memory.books import refuse_agents
-from lineage.pipeline.memory.session_entries import find_session_entries
+from lineage.pipeline.memory.session_entries import find_session_entries, select_removed
 from lineage.workspace.lookup import MAX_CANDIDATES, match_reference, resolve_session
 from lineage.workspace.workspace import Workspace
 
@@ -62,7 +62,8 @@ def _remove_as_user(ws: Workspace, session: str, *, reason: str, dry_run: bool, 
 
 def _look_before_removal(ws: Workspace, session: str, *, again: bool) -> tuple[str, Sequence[tuple[BookRef, Entry]]]:
     """Return the question, with the session that is meant, and its entries. Raise NotFoundError for no session."""
-    places = find_session_entries(ws, resolve_removal(ws, session, again=again)).removed
+    token = resolve_removal(ws, session, again=again)
+    places = select_removed({token: find_session_entries(ws, token)})
     rows = ws.index.list_sessions(None, reference=session, limit=MAX_CANDIDATES)
     if not match_reference(rows, session):  # one whose removal was cut off is in no row
         return f"Remove session {session} for good?", places

@@ -25,11 +25,12 @@ async def open_streams() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Receiv
     async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
         sending, receiving = anyio.create_memory_object_stream[Received](0)
         group.start_soon(_relay, reading, sending, writing)
-        yield receiving, writing
+        async with receiving:
+            yield receiving, writing
 
 
 async def _relay(reading: Any, sending: MemoryObjectSendStream[Received], writing: Any) -> None:
-    async with sending:
+    async with reading, sending:
         async for received in reading:
             message = mend_message(received) if isinstance(received, ValidationError) else received
             error = build_error(message) if isinstance(message, ValidationError) else None

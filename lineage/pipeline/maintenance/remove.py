@@ -32,6 +32,7 @@ from lineage.pipeline.memory.session_entries import (
     SessionEntries,
     find_session_entries,
     forget_session_entries,
+    select_removed,
     serialize_without_session,
 )
 from lineage.store import MissingError, Store, map_concurrently, read_or_none
@@ -336,7 +337,7 @@ def _build_receipt(
         spool_files=spool_files,
         rows=rows,
         turns=sum(len(job.payload["removed_turns"]) for job in jobs),
-        entries=sum(len(one.session_entries.removed) for one in targets),
+        entries=len(select_removed({one.token: one.session_entries for one in targets})),
         checked_files=len(traces),
         elsewhere=[key for key, trace in traces.items() if trace.holds_text],
         naming_project=[key for key, trace in traces.items() if trace.names_project],

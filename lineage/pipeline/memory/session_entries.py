@@ -5,7 +5,7 @@ Its id stays behind as forgotten. An entry without its end marker may hold someb
 result names its book.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lineage.core.base import naming
@@ -21,13 +21,9 @@ from lineage.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class SessionEntries:
-    """A session's entries with their books, and the paths of books that keep a damaged one.
-
-    `removed` are those that go with it: what others said too stays theirs.
-    """
+    """A session's entries with their books, and the paths of books that keep a damaged one."""
 
     places: tuple[tuple[BookRef, Entry], ...]
-    removed: tuple[tuple[BookRef, Entry], ...]
     damaged_paths: tuple[str, ...]
 
 
@@ -35,14 +31,33 @@ def find_session_entries(ws: Workspace, token: str) -> SessionEntries:
     """Return a session's entries, in its own books and in others."""
     own_books = [ref for path in list_session_books(ws, token) if (ref := parse_book_path(path))]
     places = [(ref, entry) for ref in own_books for entry in ws.documents.books.read(ref).entries]
-    removed, damaged_paths = list(places), []
+    damaged_paths = []
     for ref, book in _other_books(ws, token):
-        found = [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
-        places += found
-        removed += [(ref, entry) for ref, entry in found if take_over(entry, token) is None]
+        places += [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
         if any(_is_from_session(part, token) for part in remove_session(book, token).parts):
             damaged_paths.append(ref.path)
-    return SessionEntries(tuple(places), tuple(removed), tuple(damaged_paths))
+    return SessionEntries(tuple(places), tuple(damaged_paths))
+
+
+def select_removed(found: Mapping[str, SessionEntries]) -> list[tuple[BookRef, Entry]]:
+    """Return the entries, by session, that go where these sessions are removed together.
+
+    What another session said, too, stays that one's.
+    """
+    own_scopes = set(map(session_scope, found))
+    places = {(ref, entry.id): entry for one in found.values() for ref, entry in one.places}
+    return [
+        (ref, entry)
+        for (ref, _), entry in places.items()
+        if ref.scope in own_scopes or not _is_said_elsewhere(entry, found)
+    ]
+
+
+def _is_said_elsewhere(entry: Entry, tokens: Iterable[str]) -> bool:
+    left: Entry | None = entry
+    for token in tokens:
+        left = take_over(left, token) if left else None
+    return left is not None
 
 
 def list_session_books(ws: Workspace, token: str) -> list[str]:

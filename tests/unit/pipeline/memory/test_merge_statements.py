@@ -19,7 +19,7 @@ from lineage.extraction.admission_policy import HEURISTIC, Admission, Provenance
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.entry_writer import WriteResult, write_entries
 from lineage.pipeline.memory.merge_statements import add_statements
-from lineage.pipeline.memory.session_entries import find_session_entries, remove_session
+from lineage.pipeline.memory.session_entries import find_session_entries, remove_session, select_removed
 from lineage.workspace.workspace import Workspace
 from tests.support.amendments import read_chains
 from tests.support.books import write_entry
@@ -109,8 +109,11 @@ def test_removing_a_session_leaves_what_another_said(ws: Workspace) -> None:
     say(ws, 2, AGAIN)
     say(ws, 3, ONCE_MORE)
     say(ws, 1, "Never edit the schema of the importer by hand.")
-    found = find_session_entries(ws, "b7k3n4p2m2x6q3r5")
-    assert (len(found.places), [entry.body[:5] for _, entry in found.removed]) == (2, ["Never"])
+    found = {token: find_session_entries(ws, token) for token in ("b7k3n4p2m2x6q3r5", "c7k3n4p2m2x6q3r5")}
+    token = next(iter(found))
+    assert len(found[token].places) == 2
+    assert [entry.body[:5] for _, entry in select_removed({token: found[token]})] == ["Never"]
+    assert [entry.body[:5] for _, entry in select_removed(found)] == ["Never"], "a third said it, too"
     book = remove_session(ws.documents.books.read(BOOK), "b7k3n4p2m2x6q3r5")
     (entry,) = book.entries
     assert (entry.body, entry.at[8:10], first.id in book.forgotten_ids) == (AGAIN, "02", True)
