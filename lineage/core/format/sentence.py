@@ -182,12 +182,12 @@ def build_fallback(digest: Digest, context: SentenceContext, ending: str = "ende
         bool(actions) or len(name) < 2 or name != project or any(map(_is_unspaced, (*asks, *outcomes, committed)))
     )
     left = MAX_WORDS - count_words(f"{place} → {committed} {actions}{tail * needs_tail}")
-    asked, outcome = _choose_quotes(
-        _list_choices(asks, digest.ask_odds, left), _list_choices(outcomes, digest.outcome_odds, left), left,
-        needs_outcome=any(outcomes) and not committed,
-    )  # fmt: skip
+    said, unquoted = _list_choices(asks, digest.ask_odds, left), "a request" if digest.requests else "no request"
+    left = left if len(said) > 1 else max(0, left - count_words(unquoted))
+    told = _list_choices(outcomes, digest.outcome_odds, left)
+    asked, outcome = _choose_quotes(said, told, left, needs_outcome=any(outcomes) and not committed)
     outcome = ", ".join(filter(None, (committed, outcome)))
-    asked = asked or ("a request" if digest.requests else "no request")
+    asked = asked or unquoted
     text = f"{place}, {asked} → {outcome or actions}"
     # A message at the end of a long session tells of its last step: what was edited most says what the work was on.
     edited = "" if committed or actions else _format_edits(digest, text)

@@ -69,6 +69,11 @@ FULL = Digest(asks=(WORDY,) * 3, outcomes=(WORDY,) * 3, committed=WORDY, opened=
 )
 @example(UNSPACED, SentenceContext("codex", "s-1", "/home/ada/demo"), "was resumed and ended")
 @example(Digest(outcomes=("Исправь вход. Затем «проверь.» Потом ",)), SentenceContext("codex", "0", "0"), "ended")
+@example(
+    Digest(outcomes=("0 0 0 0 0 0", "Исправь вход. Затем «проверь.» Потом תקן את הכניסה. 0"), opened="名" * 60),
+    SentenceContext("claude-code", "0"),
+    "was compacted",
+)
 @given(DIGESTS, SETTINGS, ENDINGS)
 def test_the_fallback_passes_the_floor_for_every_session(digest: Digest, setting: SentenceContext, ending: str) -> None:
     sentence = build_fallback(digest, setting, ending)
