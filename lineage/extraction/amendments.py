@@ -25,6 +25,7 @@ _NEGATIONS = frozenset(
 )
 _HAN = re.compile(r"[\u3400-\u9fff\uac00-\ud7af]+")
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
+_DIGIT = re.compile(r"\d")
 # A word and the number behind it, with what stands around them.
 _NUMBERED = re.compile(
     r"(?:([^\W\d_]+)[ ('’])?([^\W\d_]+)( ?\(?#| \(| n[or]?[.°º]? ?| |(?<=[\u3040-\uffdc]))"
@@ -110,6 +111,8 @@ class StatementWords:
         So do those behind a word that things are numbered with, unless something is counted: "each request 3 times".
         "Node 18" is a version, and in a prohibition a machine.
         """
+        if _DIGIT.search(self._folded) is None:  # most statements: spare them the slow pattern
+            return frozenset()
         found = (match.groups() for match in _NUMBERED.finditer(self._folded))
         return frozenset(
             number for before, word, link, number, after in found if self._is_name(before, word, link, number, after)

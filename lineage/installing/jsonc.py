@@ -18,23 +18,22 @@ from lineage.errors import InvalidInput
 OBJECT, ARRAY, SCALAR = "object", "array", "scalar"
 
 _MAX_DEPTH = 100  # below the limit of Python's recursion
-# The byte order mark counts as white space at the start only.
-_TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n]+|\A\ufeff)
-    |   (?P<comment>//[^\r\n]*|/\*.*?\*/)
-    |   (?P<mark>[{}\[\]:,])
-    |   (?P<scalar>"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+)""",
-    re.VERBOSE | re.DOTALL,
-)
 JSON5_FILES = ("openclaw.json",)
-_JSON5_TOKEN = re.compile(
-    r"""(?P<space>[\s\ufeff]+)
-    |   (?P<comment>//[^\r\n]*|/\*.*?\*/)
-    |   (?P<mark>[{}\[\]:,])
-    |   (?P<scalar>"(?:[^"\\\x00-\x1f]|\\(?:\r\n|.))*"|'(?:[^'\\\x00-\x1f]|\\(?:\r\n|.))*'|[^\s{}\[\]:,"'/]+)""",
-    re.VERBOSE | re.DOTALL,
+
+
+def _compile_tokens(space: str, scalar: str) -> re.Pattern[str]:
+    comment, mark = r"//[^\r\n]*|/\*.*?\*/", r"[{}\[\]:,]"
+    tokens = {"space": space, "comment": comment, "mark": mark, "scalar": scalar}
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in tokens.items()), re.DOTALL)
+
+
+# The byte order mark counts as white space at the start only.
+_TOKEN = _compile_tokens(r"[ \t\r\n]+|\A\ufeff", r"""\"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s{}\[\]:,"/]+""")
+_JSON5_TOKEN = _compile_tokens(
+    r"[\s\ufeff]+",
+    r"""\"(?:[^"\\\x00-\x1f]|\\(?:\r\n|.))*"|'(?:[^'\\\x00-\x1f]|\\(?:\r\n|.))*'|[^\s{}\[\]:,"'/]+""",
 )
-_NAME = re.compile(r"[^\W\d]\w*|\$[\w$]*|[^\W\d][\w$]*")
+_NAME = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(\r\n|[\n\r\u2028\u2029])|(.))|(\")", re.DOTALL)  # of JSON5, and a quote
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|Infinity|NaN|(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)")
 _DEFAULT_INDENT = "  "

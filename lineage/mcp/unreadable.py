@@ -16,6 +16,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from pydantic import ValidationError
 
+from lineage.core.format.body import replace_surrogates
+
 Received = SessionMessage | Exception
 
 
@@ -46,8 +48,7 @@ def mend_message(error: ValidationError) -> SessionMessage | ValidationError:
     JSON can escape half a surrogate pair, UTF-8 can't hold it: U+FFFD takes its place.
     """
     try:
-        text = json.dumps(json.loads(_find_line(error)), ensure_ascii=False)
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = replace_surrogates(json.dumps(json.loads(_find_line(error)), ensure_ascii=False))
         return SessionMessage(mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValidationError as still:
         return still

@@ -301,7 +301,7 @@ def _find_conflicts(lines: Sequence[str]) -> Iterator[int]:
 class _BookParser:
     """A parser that takes the lines of a book one by one."""
 
-    def __init__(self, problems: list[str], conflicts: Set[int] = frozenset()) -> None:
+    def __init__(self, problems: list[str], conflicts: Set[int]) -> None:
         self.problems = problems
         self._conflicts = conflicts  # the numbers of git's lines
         self._parts: list[BookPart] = []

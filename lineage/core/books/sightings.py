@@ -125,7 +125,12 @@ def is_stale(entry: Entry, now: str) -> bool:
 
 def is_stale_task(task: TaskState, now: str, mentioned_at: str) -> bool:
     """Return what `is_stale` does, for a task that was mentioned last at `mentioned_at`."""
-    is_open = task.done is not None and not task.done and not task.pinned and task.source in _OF_SESSIONS
+    return task.source in _OF_SESSIONS and is_aged_task(task, now, mentioned_at)
+
+
+def is_aged_task(task: TaskState, now: str, mentioned_at: str) -> bool:
+    """Return whether an open task was mentioned last more than `TASK_DAYS` days ago: no session's start tells it."""
+    is_open = task.done is not None and not task.done and not task.pinned
     return is_open and bool(now) and to_date(mentioned_at) < to_date(shift_time(now, days=-TASK_DAYS))
 
 

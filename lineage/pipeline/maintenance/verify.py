@@ -36,7 +36,7 @@ from lineage.pipeline.maintenance.findings import (
     build_returned_finding,
 )
 from lineage.pipeline.maintenance.verify_archive import check_archive
-from lineage.pipeline.maintenance.watch import is_sync_leftover
+from lineage.pipeline.maintenance.watch import find_original, is_sync_leftover
 from lineage.store import read_or_none
 from lineage.workspace.book_index import group_by_book, read_books
 from lineage.workspace.publish import list_published_agents, render_agent_memory
@@ -54,8 +54,6 @@ _MERGE = "copy what only it says into the book, then delete it"
 _LEFT = "a file that a dead writer left"
 _LEDGER_NAME = "/MEMORY.md"
 _BESIDE = (CURATED_PATH, "MEMORY.md", "lineage.toml")  # what lineage reads and writes at the top
-# What a sync client puts into the name of a copy, before its ending.
-_COPY_MARK = re.compile(r"(?:\.sync-conflict-[^./]*| ?\([^()/]*conflicted copy[^()/]*\)| \d+)(?=\.\w+$)", re.IGNORECASE)
 _SIBLING = re.compile(r"\[\[(memory/[^|\]#]+)")
 
 
@@ -244,7 +242,7 @@ def _check_copies(ws: Workspace) -> Iterator[VerifyFinding]:
     """Check for a sync client's copies of what lies beside memory and books: nobody reads them."""
     own = {*SessionNotes(ws).list_keys(), *_BESIDE}
     for entry in ws.documents.store.list(""):
-        name, original = entry.key, _COPY_MARK.sub("", entry.key)
+        name, original = entry.key, find_original(entry.key)
         is_ours = original in own or (original.startswith(naming.AGENTS) and original.endswith(_LEDGER_NAME))
         if is_ours and name not in own and original != name:
             yield VerifyFinding(SHOULD, name, "a sync client's copy: nobody reads what only it says", MOVE_AWAY)

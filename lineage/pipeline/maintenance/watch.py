@@ -25,6 +25,7 @@ FOLDERS = ("", *(prefix.rstrip("/") for prefix in (naming.MEMORY, naming.CLAIMS,
 
 _CURATED = ("AGENT_MEMORY.md", SETTINGS_FILE)
 _HIDDEN = re.compile(r"(?:^|/)\.")
+_COPY_MARK = re.compile(r"(?:\.sync-conflict-[^./]*| ?\([^()/]*conflicted copy[^()/]*\)| \d+)(?=\.\w+$)", re.IGNORECASE)
 _SYNC_LEFTOVER = re.compile(r"\.sync-conflict-|conflicted copy| \d+\.md$|\.icloud$", re.IGNORECASE)
 
 
@@ -59,6 +60,15 @@ def is_hint(key: str) -> bool:
 def is_sync_leftover(key: str) -> bool:
     """Return whether a file has the name of a sync client's conflicting copy."""
     return _SYNC_LEFTOVER.search(key) is not None
+
+
+def find_original(key: str) -> str:
+    """Return the name without what a sync client puts into that of a copy, before its ending.
+
+    >>> find_original("AGENT_MEMORY (conflicted copy).md"), find_original("projects/Rome 2019.md")
+    ('AGENT_MEMORY.md', 'projects/Rome.md')
+    """
+    return _COPY_MARK.sub("", key)
 
 
 def iter_occasions(hints: Hints, clock: Callable[[], float], *, every: float) -> Iterator[str]:

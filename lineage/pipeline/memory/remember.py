@@ -16,9 +16,8 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
 from lineage.core.base.project import has_project, is_absolute, normalize_subfolder
-from lineage.core.base.times import shift_time, to_date
 from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
-from lineage.core.books.sightings import TASK_DAYS, find_last_mention
+from lineage.core.books.sightings import TASK_DAYS, find_last_mention, is_aged_task
 from lineage.core.format.turns import ASSISTANT, USER
 from lineage.errors import InvalidInput
 from lineage.extraction import admission_policy as policy
@@ -304,8 +303,7 @@ def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> Remember
 def _explain_state(ws: Workspace, shelf: BookRef, location: EntryLocation) -> str | None:
     """Return why an entry that is known is told to no agent, and what helps; None for one that is."""
     entry, hint = location.entry, _STATE_HINTS.get(shelf.shelf or location.state)
-    is_open = entry.done is not None and not entry.done and not entry.pinned
-    if not hint and is_open and to_date(find_last_mention(entry)) < to_date(shift_time(ws.now, days=-TASK_DAYS)):
+    if not hint and is_aged_task(entry, ws.now, find_last_mention(entry)):
         hint = _OLD_TASK_HINT
     return hint and hint.replace("ID", entry.id)
 

@@ -138,10 +138,10 @@ class MirrorApplier:
 
         The other side archived these sessions, and has no note of them: copied there, it would be deleted again.
         """
-        here, there = self._read_both(key) if key.startswith(FOLDERS) else (None, None)
-        if (here is None) == (there is None):
+        here, there = self._present
+        if not key.startswith(FOLDERS) or (key in here) == (key in there):
             return False
-        blob = here or there
+        blob = next(filter(None, self._read_both(key)), None)
         own = replace_block(blob.data, None) if blob else None
         return own is not None and not own.strip()
 
