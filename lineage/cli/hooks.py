@@ -65,6 +65,7 @@ def install(root: Path, harnesses: Sequence[str], agent: str, dry_run: bool, as_
     code = _print_report(outcomes, head, "installed", dry_run=dry_run, as_json=as_json)
     changed = [outcome.harness for outcome in outcomes if outcome.changes]
     if changed and not as_json:
+        print_text(f"sessions are saved in {format_location(root)}")
         print_parts(hooks.describe_parts(root, changed, left_out))
     return code
 

@@ -15,14 +15,14 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.cli.typed_names import warn
-from lineage.core.search.query import find_mistaken_filters, parse_query
+from lineage.core.search.query import Filters, find_mistaken_filters, parse_query
 from lineage.errors import InvalidInput
 from lineage.index import Hit
 from lineage.pipeline.search.found_passages import FoundPassage, load_passages
 from lineage.pipeline.search.search import SearchResult, search
 from lineage.workspace.lookup import describe_unshown, shorten_ids
 from lineage.workspace.projects import KnownProjects
-from lineage.workspace.typed_names import describe_filter, suggest_project
+from lineage.workspace.typed_names import describe_filter, suggest_kind, suggest_project
 from lineage.workspace.workspace import Workspace
 
 _MAX_LIMIT = 1000
@@ -120,7 +120,7 @@ def command(
         if rest:
             print_warning(rest)
     if not hits:
-        likely = f" (did you mean project:{found.likely}?)" if found.likely else ""
+        likely = f" (did you mean {found.likely}?)" if found.likely else ""
         print_text(f"nothing found{likely}; `lineage list` lists what is there")
     if found.unshown:
         print_text(found.unshown)
@@ -131,7 +131,7 @@ def command(
 class _Found:
     """Results with what is printed beside them: passages as JSON, short ids and projects at a terminal.
 
-    `likely` is the name of the project that a filter without results probably means.
+    `likely` is the filter that one without results probably means.
     """
 
     result: SearchResult
@@ -144,17 +144,25 @@ class _Found:
 
 
 def _find(ws: Workspace, *, find: Callable[[Workspace, str], SearchResult], text: str, as_json: bool) -> _Found:
-    project = parse_query(text).filters.project
-    result, alike = find(ws, text), describe_filter(ws, project)
+    filters = parse_query(text).filters
+    result, alike = find(ws, text), describe_filter(ws, filters.project)
     if as_json:
         return _Found(result=result, alike=alike, passages=load_passages(ws, result.hits, text))
-    likely = "" if result.hits else suggest_project(ws, project)
+    likely = "" if result.hits else _suggest_filter(ws, filters)
     unshown = describe_unshown(ws)
     tokens = [hit.session_token for hit in result.hits if hit.session_token]
     if not (tokens and is_terminal()):
         return _Found(result=result, unshown=unshown, alike=alike, likely=likely)
     projects = KnownProjects(ws, ws.index.list_projects()).label_paths()
     return _Found(result=result, unshown=unshown, alike=alike, names=shorten_ids(ws, tokens), projects=projects)
+
+
+def _suggest_filter(ws: Workspace, filters: Filters) -> str:
+    """Return the filter that was probably meant, "" where all name something."""
+    if project := suggest_project(ws, filters.project):
+        return f"project:{project}"
+    kind = suggest_kind(filters.kinds)
+    return f"kind:{kind}" if kind else ""
 
 
 def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:

@@ -1,4 +1,4 @@
-"""What people type for a project or a scope, and what it means in every command (usefulness: Which project).
+"""What people type for a project, a scope or a kind, and what it means in every command (usefulness: Which project).
 
 A project is typed as lists print it: a folder, a name, or `owner/name`. A name that several projects have means the one
 whose books are in the folder of that name. A scope of a project is `project/` and any of these, or one of them alone.
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from lineage.core.base.book_paths import GLOBAL, SCOPES, BookRef, parse_book_path
+from lineage.core.base.book_paths import GLOBAL, KINDS, SCOPES, BookRef, parse_book_path
+from lineage.core.base.naming import ARTIFACT_KINDS
 from lineage.core.base.project import is_absolute, is_repository
 from lineage.errors import InvalidInput
 from lineage.workspace.book_folders import BookFolders, resolve_project_folder
@@ -129,6 +130,21 @@ def describe_filter(ws: Workspace, name: str | None) -> str:
 def suggest_project(ws: Workspace, name: str | None) -> str:
     """Return the name of a project that is nearly this one, "" for none, and where a project is called exactly so."""
     return "" if not name or is_absolute(name) else _Called(ws, name).find_likely(name)
+
+
+def suggest_kind(kinds: Iterable[str]) -> str:
+    """Return the kind that is nearly one of these, "" for none, and where one of them is known.
+
+    A person may remember under any kind, so an unknown one is no error.
+
+    >>> suggest_kind(["desicion"]), suggest_kind(["lesson", "lession"]), suggest_kind(["recipe"])
+    ('decision', '', '')
+    """
+    known = (*ARTIFACT_KINDS, *KINDS)
+    typed = list(kinds)
+    if not {*known}.isdisjoint(typed):
+        return ""
+    return next((near for kind in typed for near in get_close_matches(kind, known, 1)), "")
 
 
 def find_scope(ws: Workspace, text: str, *, claim: bool = False) -> NamedScope:

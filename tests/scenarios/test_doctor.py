@@ -402,6 +402,7 @@ def test_it_says_what_sessions_get_and_how_each_part_is_turned_off(lineage: Line
     (home / ".claude").mkdir()
     assert "each session gets" not in lineage("doctor").out
     said = lineage("hooks", "install", "claude-code").out
+    assert f"sessions are saved in {lineage.root}" in said.splitlines()
     for text in (said, lineage("doctor").out):
         for words in (
             "block: when it starts",

@@ -68,6 +68,16 @@ def test_a_search_proposes_a_project_that_is_nearly_called_so_and_never_the_same
     assert "did you mean" not in lineage("search", "wombat project:quay").out
 
 
+def test_a_search_proposes_a_kind_that_is_nearly_called_so_and_never_beside_a_known_one(
+    lineage: LineageCommand,
+) -> None:
+    capture(lineage, "/srv/bob/quay")
+    assert "(did you mean kind:decision?)" in lineage("search", "kind:desicion").out
+    assert "(did you mean kind:transcript?)" in lineage("search", "wombat kind:transkript").out
+    for known in ("wombat kind:decision", "wombat kind:decision kind:desicion", "kind:recipe"):
+        assert "did you mean" not in lineage("search", known).out
+
+
 @pytest.mark.slow
 @pytest.mark.in_folder
 def test_a_receipt_says_which_folder_the_project_is(lineage: LineageCommand) -> None:

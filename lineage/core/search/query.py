@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 
-from lineage.core.base.book_paths import resolve_kind
+from lineage.core.base.book_paths import KINDS, resolve_kind
 from lineage.core.base.times import shift_time, to_utc_or_none
 from lineage.core.search.words import MAX_CHARACTERS, select_words
 from lineage.errors import InvalidInput
@@ -37,7 +37,6 @@ SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED = (
     "session", "entry", "open", "done", "pinned", "superseded", "archived",
 )  # fmt: skip
 _STATES = (SESSION, ENTRY, OPEN, DONE, PINNED, SUPERSEDED, ARCHIVED)
-BOOKS = ("decision", "task", "lesson", "preference", "fact", "context", "finding", "note", "handoff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +129,10 @@ def _build_filters(pairs: Iterable[tuple[str, str]], now: str) -> Filters:
             kinds += dict.fromkeys((value.lower(), resolve_kind(value.lower())))
         elif key == "is":
             name = resolve_kind(value.lower())
-            if name not in (*_STATES, *BOOKS):
-                hint = f"is: takes {', '.join((*_STATES, *BOOKS))}"
+            if name not in (*_STATES, *KINDS):
+                hint = f"is: takes {', '.join((*_STATES, *KINDS))}"
                 raise InvalidInput(f"nothing is {value.lower()[:40]!r}", hint=hint)
-            (kinds if name in BOOKS else states).append(name)
+            (kinds if name in KINDS else states).append(name)
         else:
             values[key] = value
     return Filters(

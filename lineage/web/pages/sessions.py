@@ -11,8 +11,9 @@ from pydantic import Field
 from lineage.app.changed_files import count_changed_since
 from lineage.app.open_target import is_in_vault, locate_file
 from lineage.app.request_model import OneOf
+from lineage.core.base.book_paths import KINDS
 from lineage.core.base.naming import SUMMARY
-from lineage.core.search.query import BOOKS, ENTRY, SESSION
+from lineage.core.search.query import ENTRY, SESSION
 from lineage.errors import InvalidInput, NotFoundError
 from lineage.harness.programs import PROGRAMS
 from lineage.index import SessionFilter, SessionRow
@@ -36,7 +37,7 @@ MAX_TEXT = 300
 MAX_PROJECTS = 12
 MAX_LISTED = 100
 MAX_PATH = 1_000
-WHAT = (SESSION, ENTRY, *BOOKS)
+WHAT = (SESSION, ENTRY, *KINDS)
 """What a search is narrowed to: sessions, all that is remembered, or one kind of it."""
 MAX_SUMMARY = 6_000
 """Characters of a summary on its session's page; it holds the last message in full."""
