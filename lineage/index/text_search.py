@@ -57,7 +57,8 @@ class Hit:
     None. An entry of a book has the kind `entry` and is in `entry`; its session is that of its origin, if any.
     `of_tools`: the passage is what tools were given or gave, which has no vector. `rows` are the numbers of the
     session's best passages in the index, best first. `superseded` is what amends it, among the results or the entries.
-    `files` are those that the session edited, or the entry is bound to.
+    `files` are those that the session edited, or the entry is bound to. `project_key` is that of the session's project,
+    "" without one.
     """
 
     session_id: str | None
@@ -78,6 +79,7 @@ class Hit:
     rows: tuple[int, ...] = ()
     superseded: Superseded | None = None
     files: tuple[str, ...] = ()
+    project_key: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of the hit but its entry; its snippet without marks."""
@@ -143,14 +145,16 @@ SELECT_RANKED = """
 """
 _ENTRY_COLUMNS = ", ".join(f"e.{name}" for name in books.COLUMNS)
 HIT_COLUMNS = ", ".join((
-    "a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project, a.membership_ts",
-    "a.memory_sentence, a.title", ASK_SQL.format("a.session_token"), OUTCOME_SQL.format("a.session_token"),
-    FILES_SQL.format("a.session_token"),
+    "a.session_id, a.session_token, a.agent_id, a.source_kind, a.source_path, a.project, a.project_key",
+    "a.membership_ts, a.memory_sentence, a.title", ASK_SQL.format("a.session_token"),
+    OUTCOME_SQL.format("a.session_token"), FILES_SQL.format("a.session_token"),
 ))  # fmt: skip
 """What `build_session_hit` takes of an artifact `a`."""
 _SELECT_ARTIFACT = f"select {HIT_COLUMNS} from artifacts a where a.id = ? / {MAX_PASSAGES}"
+ORIGIN_COLUMNS = 5  # of the session that an entry is from, before those of the entry
 _SELECT_ENTRY = f"""
-    select s.session_id, nullif({SESSION_TOKEN_SQL}, ''), s.agent_id, s.project, {_ENTRY_COLUMNS}
+    select s.session_id, nullif({SESSION_TOKEN_SQL}, ''), s.agent_id, s.project, s.project_key,
+        {_ENTRY_COLUMNS}
     from book_entries e left join artifacts s on s.id =
         (select id from artifacts where session_token = {SESSION_TOKEN_SQL} order by source_path limit 1)
     where e.id = -?
@@ -323,9 +327,8 @@ class SqliteTextSearch(SqliteVocabulary):
         snippet, turns = remove_separators(shown[0]), shown[1]
         if row.number < 0:
             columns = self.connection.execute(_SELECT_ENTRY, (row.number,)).fetchone()
-            session_id, token, agent_id, project, *values = columns
-            entry = books.decode_entry(values)
-            return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
+            session, values = columns[:ORIGIN_COLUMNS], columns[ORIGIN_COLUMNS:]
+            return build_entry_hit(books.decode_entry(values), session, row.score, snippet)
         columns = self.connection.execute(_SELECT_ARTIFACT, (row.number,)).fetchone()
         return build_session_hit(columns, row, snippet, fts_rows.parse_turn_range(turns))
 
@@ -356,21 +359,23 @@ def build_preview(body: str) -> str:
 
 def build_session_hit(columns: Sequence[Any], row: RankedRow, snippet: str, turns: tuple[int, int] | None) -> Hit:
     """Return the hit of an artifact's passage, given the artifact's `HIT_COLUMNS`."""
-    *origin, path, project, at, sentence, title, ask, outcome, files = columns
+    *origin, path, project, project_key, at, sentence, title, ask, outcome, files = columns
     session_id, token, agent_id, kind = origin
     shown = build_title(ask or "", outcome or "", title)
     return Hit(
         session_id, token, agent_id, kind, path, row.score, snippet, project, at, sentence, shown, outcome, turns,
         of_tools=row.of_tools, rows=(row.number, *row.others), files=tuple((files or "").splitlines()),
+        project_key=project_key or "",
     )  # fmt: skip
 
 
 def build_entry_hit(entry: EntryRow, session: tuple[str | None, ...], score: float, snippet: str) -> Hit:
-    """Return the hit of an entry; `session` is (id, token, agent, project) of its origin, with None for no origin."""
-    session_id, token, agent_id, project = session
+    """Return the hit of an entry; `session` is (id, token, agent, project, its key) of its origin, None without one."""
+    session_id, token, agent_id, project, project_key = session
     if entry.scope.startswith(AGENT_SCOPE_PREFIX):
         agent_id = entry.scope.removeprefix(AGENT_SCOPE_PREFIX)
     return Hit(
         session_id, token, agent_id, ENTRY_KIND, entry.path, score, snippet, project, entry.at or None, None, None,
         None, entry=entry, files=tuple(name for sort, name in map(split_subject, entry.about) if sort == FILE),
+        project_key=project_key or "",
     )  # fmt: skip

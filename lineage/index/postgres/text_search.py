@@ -25,6 +25,7 @@ from lineage.index.text_search import (
     HIT_COLUMNS,
     KIND_WEIGHT,
     NO_LIMIT,
+    ORIGIN_COLUMNS,
     SELECT_ALL,
     SELECT_RANKED,
     Hit,
@@ -61,6 +62,7 @@ _SELECT_ARTIFACTS = f"""
 """
 _SELECT_ENTRIES = f"""
     select x.id, x.title, x.sentence, x.body, o.session_id, nullif({SESSION_TOKEN_SQL}, ''), o.agent_id, o.project,
+           o.project_key,
            {", ".join(f"e.{name}" for name in books.COLUMNS)}
     from search x join book_entries e on e.id = -x.id
     left join lateral (
@@ -206,9 +208,8 @@ class PostgresTextSearch:
             if is_body:
                 break
         if row.number < 0:
-            session_id, token, agent_id, project, *values = rest
-            entry = books.decode_entry(values)
-            return build_entry_hit(entry, (session_id, token, agent_id, project), row.score, snippet)
+            session, values = tuple(rest[:ORIGIN_COLUMNS]), rest[ORIGIN_COLUMNS:]
+            return build_entry_hit(books.decode_entry(values), session, row.score, snippet)
         turns, *columns = rest
         return build_session_hit(columns, row, snippet, parse_turn_range(turns if is_body else ""))
 

@@ -38,11 +38,15 @@ class _Statement(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What a result says: its place among the results, its time, project and name, and its sentences."""
+    """What a result says: its place among the results, its time, project and name, and its sentences.
+
+    `session` is the token of the session that said it, "" for what a person wrote.
+    """
 
     place: int
     at: str
     project: str
+    session: str
     name: str
     sentences: Sequence[_Statement]
 
@@ -98,7 +102,9 @@ def _find_amendments(said: Iterable[_Said]) -> Iterator[tuple[_Said, _Said, str]
             for text in _list_texts(sentence):
                 for number in statements.find_amended(text):
                     found.setdefault(owners[number].place, (owners[number], text))
-        yield from ((older, one, text) for older, text in found.values() if older.at != one.at)
+        # A session's entry says in its book what the session itself says.
+        others = ((older, text) for older, text in found.values() if not older.session or older.session != one.session)
+        yield from ((older, one, text) for older, text in others if older.at != one.at)
         for sentence in one.sentences:
             statements.add(sentence.text)
             owners.append(one)
@@ -129,7 +135,7 @@ def _mark_entry(ws: Workspace, hit: Hit) -> Hit:
 
 def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
     """Yield the results that have a project with another one, at another time."""
-    projects = [(hit.project or "").rstrip("/").rpartition("/")[2] for hit in hits]
+    projects = [hit.project_key or (hit.entry.scope if hit.entry else "") for hit in hits]
     told = {(project, hit.membership_ts) for project, hit in zip(projects, hits, strict=True) if hit.membership_ts}
     times = Counter(project for project, _ in told)
     places = [place for place, hit in enumerate(hits) if hit.membership_ts and times[projects[place]] > 1]
@@ -144,8 +150,9 @@ def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
     for place, rows in spoken.items():
         hit = hits[place]
         passages = [hit.entry.text] if hit.entry else [texts.get(row, "") for row in rows]
-        name = hit.entry.id if hit.entry else hit.session_token or ""
-        yield _Said(place, hit.membership_ts or "", projects[place], name, _choose_sentences(passages, stems))
+        session, sentences = hit.session_token or "", _choose_sentences(passages, stems)
+        name = hit.entry.id if hit.entry else session
+        yield _Said(place, hit.membership_ts or "", projects[place], session, name, sentences)
 
 
 def _choose_sentences(passages: Iterable[str], stems: set[str]) -> list[_Statement]:

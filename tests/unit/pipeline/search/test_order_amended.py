@@ -66,13 +66,39 @@ def test_a_prompt_and_a_context_are_told_what_is_current_first(ws: Workspace, nu
 
 
 def test_another_project_s_sessions_and_unrelated_ones_stay_where_they_are(ws: Workspace) -> None:
-    for day, project in enumerate(("shop", "blog"), 1):
+    for day, project in enumerate(("shop", "work/shop"), 1):
         now = at_time(ws, f"2026-07-0{day}T00:00:00.000Z")
         text = ("Use npm for the okapi page.", "The okapi page uses pnpm, no longer npm.")[day - 1]
         turns = [{"role": "user", "text": text}, {"role": "assistant", "text": "OK."}]
         end_session(now, f"o-{day}", transcript=turns, project=f"/home/ada/{project}")
     hits = [hit for hit in search(ws, "okapi page", None, 10).hits if str(hit.session_id).startswith("o-")]
     assert [hit.superseded for hit in hits] == [None, None]
+
+
+def test_a_decision_is_not_superseded_by_its_own_entry_and_one_of_another_worktree_is(tmp_path: Path) -> None:
+    texts = (
+        (
+            "",
+            "The relay retries 3 times with exponential backoff.",
+            "Done: relay retries 3 times with exponential backoff.",
+        ),
+        (
+            "/.worktrees/more",
+            "The relay no longer retries 3 times with exponential backoff but 5 times with linear backoff.",
+            "Done: relay retries 5 times with linear backoff.",
+        ),
+    )
+    with open_memory_workspace(tmp_path) as opened:
+        for day, (folder, said, done) in enumerate(texts, 1):
+            turns = [{"role": "user", "text": f"Decision: {said}"}, {"role": "assistant", "text": done}]
+            now = at_time(opened, f"2026-07-0{day}T00:00:01.000Z")
+            ended_at = f"2026-07-0{day}T00:00:00.000Z"  # before it is captured: an entry has the time of its capture
+            end_session(now, f"r-{day}", transcript=turns, ended_at=ended_at, project=f"/srv/relay{folder}")
+            assert opened.documents.books.read(BookRef("project/relay", "decision")).entries
+        hits = search(opened, "relay retries exponential backoff", None, 10).hits
+    newer = {hit.superseded is None for hit in hits if hit.session_id == "r-2"}
+    older = {hit.superseded is None for hit in hits if hit.session_id == "r-1"}
+    assert (len(hits), newer, older) == (4, {True}, {False})
 
 
 def test_sessions_amend_each_other_only_by_what_the_query_asks_for(ws: Workspace) -> None:
