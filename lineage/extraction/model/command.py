@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, ClassVar
 
 from lineage.core.base.naming import MODEL_FOLDER
-from lineage.extraction.model.port import ModelAnswer, ModelError
+from lineage.extraction.model.port import EMPTY, ModelAnswer, ModelError
 
 try:
     import resource
@@ -29,7 +29,6 @@ NOT_FOUND = "not found"
 CANNOT_RUN = "cannot be run"
 TIMED_OUT = "timed out"
 TOO_LONG = "too long"
-EMPTY = "empty"
 
 _GRACE_SECONDS = 5.0
 

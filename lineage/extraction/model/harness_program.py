@@ -13,9 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from lineage.core.base.naming import MODEL_FOLDER
-from lineage.extraction.model.command import CANNOT_RUN, EMPTY, CommandProvider
-from lineage.extraction.model.library import UNREADABLE
-from lineage.extraction.model.port import ModelAnswer, ModelError
+from lineage.extraction.model.command import CANNOT_RUN, CommandProvider
+from lineage.extraction.model.port import UNREADABLE, ModelAnswer, ModelError, check_answer
 
 REFUSED = "refused by the program"
 
@@ -26,6 +25,8 @@ _GEMINI_FILES = (".env", "gemini-credentials.json", "google_accounts.json", "oau
 WORK_FOLDER = "work"
 
 Variables = Mapping[str, str]
+Printed = tuple[object, object]
+"""The text and the count of tokens in a program's output, as it printed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,9 @@ class HarnessProvider:
             environment = {**self.environment, **call.variables}
             output = CommandProvider(arguments, environment, self.seconds, self.max_bytes).run_in(work, prompt)
         try:
-            answer = read(output)
+            return check_answer(*read(output))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ModelError(UNREADABLE) from error
-        if not answer.text.strip():
-            raise ModelError(EMPTY)
-        return answer
 
 
 def _build_claude(folder: Path, _: Variables) -> Invocation:
@@ -75,13 +73,13 @@ def _build_claude(folder: Path, _: Variables) -> Invocation:
     return Invocation(("claude", "-p", "--output-format", "json", "--tools", "", *switches, *settings), {})
 
 
-def _read_claude(output: str) -> ModelAnswer:
+def _read_claude(output: str) -> Printed:
     result = json.loads(output)
     if result["is_error"]:
         raise ModelError(REFUSED)
     usage = result["usage"]
     counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    return ModelAnswer(result["result"], sum(usage.get(name) or 0 for name in counts))
+    return result["result"], sum(usage.get(name) or 0 for name in counts)
 
 
 def _build_codex(folder: Path, environment: Variables) -> Invocation:
@@ -108,12 +106,12 @@ def _list_codex_servers(environment: Variables) -> list[str]:
     return servers
 
 
-def _read_codex(output: str) -> ModelAnswer:
+def _read_codex(output: str) -> Printed:
     events = _read_events(output)
     texts = [item["text"] for event in events if (item := event.get("item", {})).get("type") == "agent_message"]
     usages = [event["usage"] for event in events if event.get("type") == "turn.completed"]
     tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages)
-    return ModelAnswer(texts[-1] if texts else "", tokens if usages else None)
+    return texts[-1] if texts else "", tokens if usages else None
 
 
 def _build_gemini(folder: Path, environment: Variables) -> Invocation:
@@ -138,10 +136,10 @@ def _make_parent(path: Path) -> Path:
     return path
 
 
-def _read_gemini(output: str) -> ModelAnswer:
+def _read_gemini(output: str) -> Printed:
     result = json.loads(output)
     models = result.get("stats", {}).get("models", {}).values()
-    return ModelAnswer(result["response"], sum(model["tokens"]["total"] for model in models) or None)
+    return result["response"], sum(model["tokens"]["total"] for model in models) or None
 
 
 def _build_opencode(folder: Path, _: Variables) -> Invocation:
@@ -156,18 +154,18 @@ def _build_opencode(folder: Path, _: Variables) -> Invocation:
     return Invocation(words, variables)
 
 
-def _read_opencode(output: str) -> ModelAnswer:
+def _read_opencode(output: str) -> Printed:
     parts = [event["part"] for event in _read_events(output) if "part" in event]
     texts = [part["text"] for part in parts if part["type"] == "text"]
     tokens = sum(part["tokens"]["total"] for part in parts if part["type"] == "step-finish")
-    return ModelAnswer(texts[-1] if texts else "", tokens or None)
+    return texts[-1] if texts else "", tokens or None
 
 
 def _read_events(output: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
-HARNESS_PROGRAMS: Mapping[str, tuple[Callable[[Path, Variables], Invocation], Callable[[str], ModelAnswer]]] = {
+HARNESS_PROGRAMS: Mapping[str, tuple[Callable[[Path, Variables], Invocation], Callable[[str], Printed]]] = {
     "claude-code": (_build_claude, _read_claude),
     "codex": (_build_codex, _read_codex),
     "gemini": (_build_gemini, _read_gemini),

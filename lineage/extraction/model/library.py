@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from lineage.extraction.model.command import CommandProvider
-from lineage.extraction.model.port import ModelAnswer, ModelError
+from lineage.extraction.model.port import UNREADABLE, ModelAnswer, ModelError, check_answer
 
 NOT_INSTALLED = "not installed"
-UNREADABLE = "unreadable answer"
 
 _CHILD = Path(__file__).with_name("library_child.py")
 
@@ -48,7 +47,4 @@ class LibraryProvider:
             raise ModelError(UNREADABLE)
         if "error" in answer:
             raise ModelError(str(answer["error"]))
-        text, tokens = answer.get("text"), answer.get("tokens")
-        if not isinstance(text, str) or not text.strip():
-            raise ModelError("empty")
-        return ModelAnswer(text, tokens if isinstance(tokens, int) else None)
+        return check_answer(answer.get("text"), answer.get("tokens"))

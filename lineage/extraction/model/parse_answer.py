@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from lineage.core.format.sentence import find_faults, strip_markup
 from lineage.extraction.admission_policy import is_permission
-from lineage.extraction.model.port import ParsedAnswer
+from lineage.extraction.model.port import EMPTY, ParsedAnswer
 from lineage.extraction.model.prompts import ANSWER_FORM, SENTENCE, SUMMARY
 
 Clean = Callable[[str], str]  # the sanitizer's `sanitize`
 
 MAX_NARRATIVE_LENGTH = 4_000
-EMPTY = "empty"
 BELOW_FLOOR = "sentence below the floor"
 PERMISSION = "a permission"
 PROMPT_REPEATED = "the prompt again"

@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from lineage.core.format.body import replace_surrogates
 from lineage.extraction.candidates import Candidate
 
 Value = TypeVar("Value")
+EMPTY, UNREADABLE = "empty", "unreadable answer"
+_MAX_TOKENS = 1_000_000_000  # of one call: more is no count of a model's
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,19 @@ class ModelError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def check_answer(text: object, tokens: object) -> ModelAnswer:
+    """Return the answer in what a program printed: a count that no model can have is none.
+
+    Raises ModelError for what is no text, and for a text that says nothing.
+    """
+    if not isinstance(text, str):
+        raise ModelError(UNREADABLE)
+    if not text.strip():
+        raise ModelError(EMPTY)
+    count = tokens if isinstance(tokens, int) and 0 < tokens <= _MAX_TOKENS else None
+    return ModelAnswer(replace_surrogates(text), count)
 
 
 class ModelProvider(Protocol):

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from lineage.config.machine import HARNESSES
-from lineage.extraction.model import harness_program
-from lineage.extraction.model.harness_program import HARNESS_PROGRAMS, HarnessProvider
-from lineage.extraction.model.port import ModelAnswer, ModelError
+from lineage.extraction.model.harness_program import HARNESS_PROGRAMS, REFUSED, HarnessProvider
+from lineage.extraction.model.port import EMPTY, UNREADABLE, ModelAnswer, ModelError
 
 OUTPUTS = {
     "claude-code": json.dumps(
@@ -36,7 +35,7 @@ def test_every_harness_that_can_be_named_has_a_program() -> None:
 
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_the_answer_and_the_program_s_own_count_are_read(harness: str) -> None:
-    assert HARNESS_PROGRAMS[harness][1](OUTPUTS[harness]) == ModelAnswer("said", 10)
+    assert HARNESS_PROGRAMS[harness][1](OUTPUTS[harness]) == ("said", 10)
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
@@ -50,7 +49,29 @@ def test_what_isn_t_an_answer_is_a_failure_of_a_few_words(
     provider = HarnessProvider(harness, "", {"PATH": str(tmp_path), "HOME": str(tmp_path)}, 20, 10_000)
     with pytest.raises(ModelError) as caught:
         provider.answer("a prompt")
-    assert caught.value.reason in (harness_program.UNREADABLE, harness_program.REFUSED, harness_program.EMPTY)
+    assert caught.value.reason in (UNREADABLE, REFUSED, EMPTY)
+
+
+def run_claude(folder: Path, text: str, tokens: str) -> ModelAnswer:
+    """The answer of a program in Claude Code's place that prints these two values, in JSON."""
+    output = f'{{"is_error": false, "result": {text}, "usage": {{"input_tokens": {tokens}}}}}'
+    program = folder / "claude"
+    program.write_text(f"#!{sys.executable}\nprint({output!r})\n")
+    program.chmod(0o755)
+    environment = {"PATH": str(folder), "HOME": str(folder)}
+    return HarnessProvider("claude-code", "", environment, 20, 10_000).answer("a prompt")
+
+
+@pytest.mark.parametrize("text", ["null", '["a"]', "5", "{}", "true"])
+def test_an_answer_that_is_no_text_is_a_failure(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=UNREADABLE):
+        run_claude(tmp_path, text, "1")
+
+
+@pytest.mark.parametrize("tokens", ["1e30", str(10**30), "NaN", "Infinity", "-1000", "2.5", "null"])
+def test_a_count_that_no_model_can_have_is_none(tokens: str, tmp_path: Path) -> None:
+    answer = run_claude(tmp_path, '"said \\ud83d"', tokens)
+    assert answer == ModelAnswer("said \ufffd", None)
 
 
 def test_codex_is_told_to_start_no_server_of_the_user_s(tmp_path: Path) -> None:
