@@ -92,8 +92,11 @@ class Book:
 
     @property
     def all_ids(self) -> frozenset[str]:
-        """Every id in the book, in damaged markers too: none of them is added again."""
-        return frozenset(identifier for part in self.parts for identifier in _HEX.findall(part.raw))
+        """Every id in the book, in damaged markers too: none of them is added again.
+
+        What an entry supersedes isn't in the book for that: it may have been forgotten, and be restored.
+        """
+        return frozenset(identifier for part in self.parts for identifier in _list_ids(part))
 
     @property
     def handwritten_entries(self) -> tuple[Entry, ...]:
@@ -116,6 +119,11 @@ class Book:
         """The first line end of the file, LF in an empty one."""
         match = next(filter(None, map(_LINE_END.search, (self.head, *(part.raw for part in self.parts)))), None)
         return match[0] if match else "\n"
+
+
+def _list_ids(part: BookPart) -> set[str]:
+    names = {*_HEX.findall(part.raw)}
+    return names.difference(part.entry.supersedes) if part.entry and part.is_complete else names
 
 
 def find_superseded(entries: Iterable[Entry]) -> frozenset[str]:

@@ -115,19 +115,31 @@ def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
     """Replace an entry and its copies with a tombstone, for good. Raises as `find_part` does.
 
     The tombstone of one that moved names its id in the other book: it is kept from coming back, and not forgotten.
+    What superseded it supersedes what it did: the oldest of three statements doesn't come into use again.
     """
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book
-    find_part(book, identifier)
+    forgotten = find_entry(book, identifier)
     tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier, moved_to)]
     parts: list[BookPart] = []
     for part in book.parts:
         if not _is_entry(part, identifier):
-            parts.append(part)
+            parts.append(_inherit(book, part, forgotten))
         elif tombstones:  # the first copy leaves the tombstone
             parts.append(tombstones.pop())
     return with_parts(book, parts)
+
+
+def _inherit(book: Book, part: BookPart, older: Entry) -> BookPart:
+    """Return the part with what an older entry supersedes, if its own supersedes that one."""
+    entry = part.entry
+    if entry is None or not part.is_complete or older.id not in entry.supersedes:
+        return part
+    inherited = [name for name in older.supersedes if name not in (*entry.supersedes, entry.id)]
+    if not (inherited and can_supersede(entry.trust, older.trust)):
+        return part
+    return make_entry_part(book, entry._replace(supersedes=(*entry.supersedes, *inherited)))
 
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:

@@ -125,17 +125,19 @@ def _remove_replaceable(ws: Workspace, readable: set[str], wanted: Mapping[str, 
     Return the ids of what a person has touched, or forgotten.
     """
     books = {ref: ws.documents.books.read(ref) for ref in ws.documents.books.list()}
-    touched, replaceable = set[str](), dict[BookRef, list[str]]()
+    touched, superseded, replaceable = set[str](), set[str](), dict[BookRef, list[str]]()
     for ref, book in books.items():
         touched |= book.forgotten_ids
         for part in book.parts:
             if part.entry and _is_replaceable(ref, part, readable):
                 replaceable.setdefault(ref, []).append(part.entry.id)
             elif part.entry:
-                touched |= {part.entry.id, *part.entry.supersedes}
+                touched.add(part.entry.id)
+                superseded.update(part.entry.supersedes)
     for ref, names in replaceable.items():
         outdated = find_outdated(books[ref], wanted) if not ref.shelf else set()
-        gone = [name for name in names if (name not in wanted or name in outdated) and name not in touched]
+        kept = touched | superseded
+        gone = [name for name in names if (name not in wanted or name in outdated) and name not in kept]
         ws.documents.books.write_merged(ref, books[ref], reduce(remove_entry, gone, books[ref]))
     return touched
 

@@ -201,6 +201,27 @@ def test_the_newer_stands_and_the_older_stays() -> None:
     assert (said(book), [one.body for one in book.active_entries]) == (["One.", "Two."], ["Two."])
 
 
+def test_what_overruled_a_forgotten_entry_overrules_what_that_one_did() -> None:
+    first, second = entry(), entry("Two.", at="2026-03-29T00:00:00.000Z", supersedes=(entry().id,))
+    third = entry("Three.", at=LATER, supersedes=(second.id,))
+    book = changes.forget(book_of(first, second, third), second.id)
+    assert (said(book), [one.body for one in book.active_entries]) == (["One.", "Three."], ["Three."])
+    newest = changes.forget(book_of(first, second), second.id)
+    assert [one.body for one in newest.active_entries] == ["One."]
+    # A derived one overruled nothing of the user's.
+    derived = third._replace(source=ASSISTANT_TURN)
+    (left, *_) = (part for part in [make_entry_part(book, derived)])
+    old = first._replace(source=ASSISTANT_TURN)
+    mixed = append_parts(new_book("global", "note"), make_entry_part(book, old), make_entry_part(book, second), left)
+    assert [one.body for one in changes.forget(mixed, second.id).active_entries] == ["One.", "Three."]
+
+
+def test_an_id_that_is_only_superseded_is_free() -> None:
+    book = book_of(entry("Two.", at=LATER, supersedes=(entry().id,)))
+    back = changes.add(book, entry())
+    assert (said(back), [one.body for one in back.active_entries]) == (["Two.", "One."], ["Two."])
+
+
 def test_a_derived_entry_never_takes_the_user_s_place() -> None:
     derived = entry("Two.", source=ASSISTANT_TURN, at=LATER, supersedes=(entry().id,))
     with pytest.raises(InvalidInput, match="derived"):

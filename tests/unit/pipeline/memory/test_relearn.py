@@ -25,7 +25,7 @@ from lineage.pipeline.memory.relearn import RelearnResult, relearn_books
 from lineage.pipeline.memory.restore import restore_entry
 from lineage.workspace.workspace import Workspace
 from tests.support.books import write_entry
-from tests.support.workspace import end_session, make_turns, open_memory_workspace, read_store
+from tests.support.workspace import at_time, end_session, make_turns, open_memory_workspace, read_store
 
 BOOK = BookRef("project/demo", "decision")
 GOOD = "We decided to keep splitlines in the reader because quoted rows break."
@@ -162,6 +162,20 @@ def test_what_is_restored_by_one_id_is_learned_again(ws: Workspace, path: str) -
     assert not ws.documents.books.read(BOOK).forgotten_ids
     assert texts(relearn_books(ws)) == ([], [GOOD])
     assert [entry.id for entry in ws.documents.books.read(BOOK).entries] == [known.id]
+
+
+@pytest.mark.parametrize("is_newer_touched", [False, True])
+def test_what_is_superseded_is_restored_and_learned_again(ws: Workspace, path: str, is_newer_touched: bool) -> None:
+    turns = make_turns("Decision: we use a loop in the reader instead of splitlines, because quoted rows break.", "Done.")
+    end_session(at_time(ws, "2026-12-01T00:00:00.000Z"), "s-2", transcript=turns, project="/home/ada/demo")
+    old, new = ws.documents.books.read(BOOK).entries
+    assert new.supersedes == (old.id,)
+    if is_newer_touched:
+        books.pin_entry(ws, new.id)
+    books.forget_entry(ws, old.id)
+    restore_entry(ws, old.id)
+    assert texts(relearn_books(ws)) == ([], [GOOD])
+    assert [entry.body for entry in ws.documents.books.read(BOOK).active_entries] == [new.body]
 
 
 def test_an_id_that_two_forgettings_put_away_is_restored_with_each(ws: Workspace, path: str) -> None:
