@@ -16,7 +16,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import Entry
 from lineage.extraction.candidates import HEURISTIC, MODEL
 from lineage.pipeline.memory import books
-from lineage.pipeline.memory.entry_writer import is_as_found
+from lineage.pipeline.memory.merge_statements import is_as_found
 from lineage.pipeline.memory.restore import restore_entries
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from lineage.core.base.about import MAX_SUBJECTS
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
-from lineage.core.base.links import find_target, to_one_line, wikilink
+from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.book import Book, find_superseded
 from lineage.core.books.entry import TASK, UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
@@ -129,19 +129,6 @@ def parse_quote(entry: Entry) -> str:
     quote = dict(entry.more).get(QUOTE)
     words = json.loads(quote) if quote else None
     return words if isinstance(words, str) else entry.body
-
-
-def is_as_found(ref: BookRef, entry: Entry) -> bool:
-    """Return whether an entry has the id that its turn gives it in this book: nobody reworded or moved it."""
-    turn_id = find_target(entry.origin or "").partition("#^")[2]
-    return entry.id == compute_entry_id(ref.scope, ref.kind, entry.body, turn_id)
-
-
-def is_reworded(ref: BookRef, entry: Entry) -> bool:
-    """Return whether an entry in a book was found in a transcript in other words than it has now."""
-    # What moved from another book has an id of its whole link.
-    is_moved = entry.id == compute_entry_id(ref.scope, ref.kind, entry.body, entry.origin)
-    return not (is_as_found(ref, entry) or is_moved)
 
 
 def collect_known(books: Iterable[Book]) -> tuple[set[str], frozenset[str]]:

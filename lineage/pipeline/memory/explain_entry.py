@@ -12,7 +12,8 @@ from lineage.extraction.features import ANSWER, Utterance, read_utterances
 from lineage.extraction.scoring import load_weights
 from lineage.extraction.sentence_kinds import is_explicit
 from lineage.pipeline.memory.books import EntryLocation, find_entry, read_contents
-from lineage.pipeline.memory.entry_writer import is_reworded, parse_quote
+from lineage.pipeline.memory.entry_writer import parse_quote
+from lineage.pipeline.memory.merge_statements import is_reworded
 from lineage.pipeline.memory.workspace_evidence import load_source_turns
 from lineage.workspace.workspace import Workspace
 

@@ -13,12 +13,13 @@ from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in
 from lineage.core.base.links import wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books import book_edits
-from lineage.core.books.book import Book, can_supersede
+from lineage.core.books.book import Book
 from lineage.core.books.entry import Entry, compute_entry_id
 from lineage.core.capture.ledger import find_parent
 from lineage.core.format.documents import Artifact
 from lineage.core.format.tool_overlap import Statement, ToolEvidence, split_pieces
 from lineage.pipeline.memory.entry_writer import collect_known, parse_quote
+from lineage.pipeline.memory.merge_statements import may_supersede
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -82,8 +83,8 @@ def _judge_book(ws: Workspace, judge: _Judge, pending: Book, due: Sequence[Entry
         if (judged := judge.judge(entry, scope)) is None:
             continue
         new, waits = judged
-        may_supersede = all(can_supersede(new.trust, old.trust) for old in grown.entries if old.id in new.supersedes)
-        if is_allowed and (waits or not may_supersede):
+        is_last_word = all(may_supersede(grown, new, old) for old in grown.entries if old.id in new.supersedes)
+        if is_allowed and (waits or not is_last_word):
             left = book_edits.replace_entry(left, new)
             continue
         left = book_edits.remove_entry(left, entry.id)

@@ -5,6 +5,8 @@ An older session that is captured late finds its place in the same way: what ame
 
 from collections.abc import Collection, Mapping, Sequence
 
+from lineage.core.base.book_paths import BookRef
+from lineage.core.base.links import find_target
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, append_parts, can_supersede, find_superseded, make_entry_part
 from lineage.core.books.entry import DERIVED, USER_STATED, Entry, compute_entry_id
@@ -19,6 +21,28 @@ LEARNED = frozenset((HEURISTIC, MODEL))
 def is_learned(entry: Entry) -> bool:
     """Return whether an entry was found in a transcript."""
     return not LEARNED.isdisjoint(entry.tags)
+
+
+def is_as_found(place: Book | BookRef, entry: Entry) -> bool:
+    """Return whether an entry has the id that its turn gives it in this book: nobody reworded or moved it."""
+    turn_id = find_target(entry.origin or "").partition("#^")[2]
+    return entry.id == compute_entry_id(place.scope, place.kind, entry.body, turn_id)
+
+
+def is_reworded(place: Book | BookRef, entry: Entry) -> bool:
+    """Return whether an entry in a book was found in a transcript in other words than it has now."""
+    # What moved from another book has an id of its whole link.
+    is_moved = entry.id == compute_entry_id(place.scope, place.kind, entry.body, entry.origin)
+    return not (is_as_found(place, entry) or is_moved)
+
+
+def may_supersede(book: Book, newer: Entry, older: Entry) -> bool:
+    """Return whether an entry may supersede one of a book: a derived one none of the user's, nor one edited by hand.
+
+    What lineage itself had to change in a text, as a template in it, counts as edited: then both stay in use.
+    """
+    is_protected = newer.trust == DERIVED and is_learned(older) and is_reworded(book, older)
+    return can_supersede(newer.trust, older.trust) and not is_protected
 
 
 def compute_statement_id(scope: str, kind: str, text: str) -> str:
@@ -49,12 +73,13 @@ def add_statements(book: Book, entries: Sequence[Entry]) -> tuple[Book, list[Ent
     for entry in entries:
         key = build_statement_key(entry.body)
         same = now.get(by_key.get(key, "")) if key and is_learned(entry) else None
-        if same and (same.trust == USER_STATED or entry.trust != USER_STATED or same.updated):
+        is_kept = same and (same.trust == USER_STATED or same.updated or is_reworded(book, same))
+        if same and (is_kept or entry.trust != USER_STATED):
             now[same.id] = add_sighting(same, entry)
             continue
         now[entry.id] = add_sighting(entry, now.pop(same.id)) if same else entry
         by_key[key] = entry.id
-        _link_amendments(now, entry, known)
+        _link_amendments(book, now, entry, known)
     for name, old in known.items():
         if name not in now:
             book = book_edits.remove_entry(book, name)
@@ -85,7 +110,7 @@ def find_outdated(book: Book, about: Mapping[str, Sequence[str]]) -> set[str]:
         if is_learned(entry) and (
             (entry.id in about and tuple(about[entry.id]) != entry.about)
             or (key and key in keys)
-            or any(_may_link(entry, one) and amends(entry.body, one.body) for one in others)
+            or any(_may_link(book, entry, one) and amends(entry.body, one.body) for one in others)
         ):
             outdated.add(entry.id)
         keys.update([key] if not (entry.done or entry.is_unjudged) else ())
@@ -94,13 +119,13 @@ def find_outdated(book: Book, about: Mapping[str, Sequence[str]]) -> set[str]:
     return {entry.id for entry in entries if entry.at in times}
 
 
-def _may_link(newer: Entry, older: Entry) -> bool:
+def _may_link(book: Book, newer: Entry, older: Entry) -> bool:
     """Return whether a learned entry may supersede another one of its book, and doesn't yet."""
     is_open = (
         older.at and newer.at and older.done is None is newer.done and not (older.is_unjudged or newer.is_unjudged)
     )
     is_new = older.id not in newer.supersedes and is_learned(newer)
-    return bool(is_open) and is_new and can_supersede(newer.trust, older.trust)
+    return bool(is_open) and is_new and may_supersede(book, newer, older)
 
 
 def _append(book: Book, entries: Sequence[Entry]) -> Book:
@@ -111,7 +136,7 @@ def _append(book: Book, entries: Sequence[Entry]) -> Book:
     return append_parts(book, *(make_entry_part(book, entry) for entry in entries)) if entries else book
 
 
-def _link_amendments(entries: dict[str, Entry], added: Entry, known: Collection[str]) -> None:
+def _link_amendments(book: Book, entries: dict[str, Entry], added: Entry, known: Collection[str]) -> None:
     """Link an entry that was added to those that it amends, and learned ones that amend it.
 
     Of two of one capture the later one is newer: of those that are `known` already nobody knows which that is.
@@ -121,5 +146,5 @@ def _link_amendments(entries: dict[str, Entry], added: Entry, known: Collection[
         if other.id == added.id or (other.at == added.at and other.id in known):
             continue
         older, newer = sorted((other, entries[added.id]), key=lambda one: (one.at, one.id == added.id))
-        if _may_link(newer, older) and amends(newer.body, older.body):
+        if _may_link(book, newer, older) and amends(newer.body, older.body):
             entries[newer.id] = newer._replace(supersedes=(*newer.supersedes, older.id))

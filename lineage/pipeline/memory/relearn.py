@@ -32,11 +32,10 @@ from lineage.pipeline.memory.entry_writer import (
     SIBLING_KINDS,
     WriteResult,
     clean_subjects,
-    is_reworded,
     learn_from_capture,
     write_drafts,
 )
-from lineage.pipeline.memory.merge_statements import find_outdated
+from lineage.pipeline.memory.merge_statements import find_outdated, is_reworded
 from lineage.workspace.lookup import load_readable_document
 from lineage.workspace.workspace import Workspace
 

@@ -156,6 +156,19 @@ def test_an_agent_s_words_amend_none_of_the_user_s(ws: Workspace) -> None:
     assert len(ws.documents.books.read(BOOK).active_entries) == 1
 
 
+def test_an_agent_s_words_amend_nothing_that_was_edited_by_hand(ws: Workspace) -> None:
+    say(ws, 1, "Every release needs the approval of two people.", "assistant")
+    blob = ws.documents.store.read(BOOK.path)
+    edited = blob.data.replace(b"two people", b"two people, or of Ada")
+    ws.documents.store.replace(BOOK.path, edited, blob.version)
+    say(ws, 2, "A release no longer needs the approval of two people, one is enough.", "assistant")
+    assert [entry.supersedes for entry in ws.documents.books.read(BOOK).active_entries] == [(), ()]
+    say(ws, 3, "Every release needs the approval of two people, or of Ada!", "user")
+    assert next(body for body, _ in read(ws)) == "Every release needs the approval of two people, or of Ada."
+    say(ws, 4, "We changed our mind: a release needs the approval of three people.", "user")
+    assert len(ws.documents.books.read(BOOK).active_entries) == 1
+
+
 def test_what_the_user_typed_is_amended_and_amends_nothing_unasked(ws: Workspace) -> None:
     typed = write_entry(ws, BOOK.scope, BOOK.kind, "Use npm for the web app.", at="2026-10-01T00:00:00Z")
     say(ws, 2, "From now on the web app uses pnpm, not npm.")

@@ -166,7 +166,9 @@ def test_what_is_restored_by_one_id_is_learned_again(ws: Workspace, path: str) -
 
 @pytest.mark.parametrize("is_newer_touched", [False, True])
 def test_what_is_superseded_is_restored_and_learned_again(ws: Workspace, path: str, is_newer_touched: bool) -> None:
-    turns = make_turns("Decision: we use a loop in the reader instead of splitlines, because quoted rows break.", "Done.")
+    turns = make_turns(
+        "Decision: we use a loop in the reader instead of splitlines, because quoted rows break.", "Done."
+    )
     end_session(at_time(ws, "2026-12-01T00:00:00.000Z"), "s-2", transcript=turns, project="/home/ada/demo")
     old, new = ws.documents.books.read(BOOK).entries
     assert new.supersedes == (old.id,)
