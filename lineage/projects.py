@@ -5,11 +5,18 @@ Reads git's own files, without git: `gitrepository-layout(5)`. The hook path imp
 
 import os
 
-from lineage.core.base.project import build_project_key, has_project, is_scp_form, normalize_remote, strip_worktree
+from lineage.core.base.project import (
+    build_project_key,
+    has_project,
+    is_scp_form,
+    normalize_remote,
+    strip_project,
+    strip_worktree,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # Bounds on a foreign tree: no project is deeper, no file of git's that is read here longer.
 _MAX_LEVELS = 128
@@ -47,6 +54,26 @@ def find_subfolder(folder: str | None) -> str:
         return _find_subfolder(folder) if folder and os.path.isabs(folder) else ""
     except (OSError, ValueError):
         return ""
+
+
+def locate_file(path: str, folder: str, project_keys: "Sequence[str]") -> "tuple[str, list[str]]":
+    """Return the path of a file below the root of its project, and that project's keys.
+
+    `folder` is one of the project with `project_keys`, which may have no repository. The file needn't be there.
+    """
+    parent, below = os.path.split(path)
+    while not os.path.isdir(parent) and parent != os.path.dirname(parent):  # an edit makes its folders
+        parent, name = os.path.split(parent)
+        below = f"{name}/{below}"
+    root = identify_folder(folder)[0] or folder
+    if not has_repository(parent) and (inside := strip_project(path, root)) != path:
+        return inside, list(project_keys)
+    return "/".join(filter(None, (find_subfolder(parent), below))), list_project_keys(parent)
+
+
+def has_repository(folder: str) -> bool:
+    """Return whether a folder that is there lies in a repository."""
+    return identify_folder(folder)[0] != os.path.realpath(folder) or os.path.lexists(os.path.join(folder, ".git"))
 
 
 def find_project_key(folder: str) -> str:

@@ -27,6 +27,7 @@ _MAX_NOTE = 1 << 13
 
 def build_action(payload: "dict[str, Any]", project_keys: "Sequence[str]") -> "Action | None":
     """Return the action that a payload tells of, None for none; of files those of one project."""
+    from lineage.projects import locate_file
     from lineage.recall.at_action import Action
 
     folder, given = find_field(payload, "cwd"), _as_object(payload.get("tool_input", payload.get("toolArgs")))
@@ -38,7 +39,7 @@ def build_action(payload: "dict[str, Any]", project_keys: "Sequence[str]") -> "A
     for name in named[:_MAX_FILES]:
         path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
         if os.path.isabs(path):
-            place, its_keys = _locate(path, folder, project_keys)
+            place, its_keys = locate_file(path, folder, project_keys)
             places.setdefault(tuple(its_keys), []).append(place)
     keys = tuple(project_keys) if tuple(project_keys) in places or not places else next(iter(places))
     paths, error = places.get(keys, []), _find_error(payload)
@@ -60,22 +61,6 @@ def owns_books(root: str, folder: str, project_keys: "Collection[str]") -> bool:
     values = dict(line.split(": ", 1) for line in lines if ": " in line)
     repository, key = (values.get(name, "").strip().strip('"') for name in ("repository", "key"))
     return repository in project_keys if repository else key in hashes
-
-
-def _locate(path: str, folder: str, project_keys: "Sequence[str]") -> "tuple[str, list[str]]":
-    """Return a file's path below the root of its project, and that project's keys."""
-    from lineage.core.base.project import strip_project
-    from lineage.projects import find_subfolder, identify_folder, list_project_keys
-
-    parent, below = os.path.split(path)
-    while not os.path.isdir(parent) and parent != os.path.dirname(parent):  # the edit makes its folders
-        parent, name = os.path.split(parent)
-        below = f"{name}/{below}"
-    root = identify_folder(folder)[0] or folder
-    is_outside = identify_folder(parent)[0] == os.path.realpath(parent) and not os.path.lexists(f"{parent}/.git")
-    if is_outside and (inside := strip_project(path, root)) != path:  # a project without a repository
-        return inside, list(project_keys)
-    return "/".join(filter(None, (find_subfolder(parent), below))), list_project_keys(parent)
 
 
 def _as_object(value: "Any") -> "dict[str, Any]":

@@ -16,6 +16,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
 from lineage.cli.typed_names import SCOPE_HELP, warn
+from lineage.core.base.about import split_subject
 from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, OTHER_NAMES
 from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
@@ -46,7 +47,7 @@ class _Named:
 @click.option("--daily", is_flag=True, help="Into the agent's note of today (UTC).")
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="A tag; may be given several times.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="An entry of the same book that it takes the place of.")
-@click.option("--about", metavar="WHAT", multiple=True, help="A file, command or error that it is bound to.")
+@click.option("--about", metavar="WHAT", multiple=True, help="A file, folder, command or error that it is bound to.")
 @click.option(
     "--agent", "agent_id", metavar="ID", default="default", show_default=True,
     help="The agent, for a book of an agent.",
@@ -197,7 +198,8 @@ def _print_result(result: RememberResult, project: str) -> None:
         print_text(f"waits: {result.id}, {place}: called from inside {result.harness}")
     else:
         print_text(f"{result.status}: {result.id or 'under an id of its book'}, {place} {result.trust or ''}".rstrip())
-    for line in filter(None, (project, result.hint)):
+    bound = [f"bound to the {sort} {name}" for sort, name in map(split_subject, result.about)]
+    for line in filter(None, (*bound, project, result.hint)):
         print_text(f"  {line}")
     if result.redactions:
         print_text(f"  redacted: {format_counts(result.redactions)}")

@@ -99,7 +99,9 @@ class Remember(RequestModel):
     scope: Annotated[Text, _text("Only if not where the kind belongs: project/NAME, peer/NAME, global.")] = None
     tags: Annotated[Texts, Field(description="Tags.")] = Field(default=[])
     supersedes: Annotated[Texts, Field(description="Ids of entries that it takes the place of.")] = Field(default=[])
-    about: Annotated[Texts, Field(description="Files, commands or errors that it is bound to.")] = Field(default=[])
+    about: Annotated[Texts, Field(description="Files, folders, commands or errors that it is bound to.")] = Field(
+        default=[]
+    )
     curated: Annotated[
         bool, Field(description="Into AGENT_MEMORY.md instead, for what holds always: waits for the user.")
     ] = False

@@ -82,7 +82,8 @@ def test_the_printed_command_takes_back_that_an_edited_and_moved_entry_was_forgo
     assert vault("memory", "edit", decision["id"], edited).code == 0
     moved = vault("memory", "move", decision["id"], "global", "--json").json["entry"]["id"]
     said = vault("memory", "forget", moved).out
-    (restore, again) = re.findall(r"^    lineage (.*)$", said, re.MULTILINE)
+    (restore, again, remove) = re.findall(r"^    lineage (.*)$", said, re.MULTILINE)
+    assert remove.startswith("remove ")
     assert vault(*shlex.split(restore)).code == 0
     assert vault(*shlex.split(again)).code == 0
     assert edited in [

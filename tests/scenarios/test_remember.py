@@ -45,7 +45,20 @@ def files(root: Path) -> dict[str, bytes]:
 def test_without_options_it_is_a_note_for_every_session_and_the_user_s(vault: LineageCommand) -> None:
     done = vault("remember", "The staging server", "is rebuilt every night.", "--json")
     assert done.code == 0
-    keys = ["status", "scope", "kind", "id", "path", "text", "trust", "harness", "reason", "hint", "redactions"]
+    keys = [
+        "status",
+        "scope",
+        "kind",
+        "id",
+        "path",
+        "text",
+        "about",
+        "trust",
+        "harness",
+        "reason",
+        "hint",
+        "redactions",
+    ]
     assert list(done.json) == keys
     assert [done.json[key] for key in keys[:3]] == ["remembered", "global", "note"]
     (entry,) = book(vault, "global", "note")

@@ -12,6 +12,7 @@ from lineage.cli import options
 from lineage.cli.book.entries import print_change
 from lineage.cli.output import cut_line, print_result, print_text
 from lineage.core.base.book_paths import GLOBAL
+from lineage.core.base.naming import find_tokens
 from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import Entry
 from lineage.extraction.candidates import HEURISTIC, MODEL
@@ -25,7 +26,8 @@ from lineage.pipeline.memory.restore import restore_entries
 def forget(root: Path, entry_id: str, as_json: bool) -> int:
     """Forget an entry, in use, waiting or archived. Its id stays in the book, so that it is not learned again.
 
-    Prints its words and the commands that bring it back. Nothing asks first.
+    Prints its words, the commands that bring it back, and the one that removes the session that said them, which may
+    still be quoted. Nothing asks first.
 
     \b
     Example:
@@ -35,9 +37,12 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
     print_change(place, "forgotten", as_json=as_json)
     if not as_json:
         print_text(cut_line(f"  “{' '.join(place.entry.body.split())}”"), folds=False)
-        print_text("  these words won't come back by themselves; to take that back:")
+        print_text("  it won't be learned again; to take that back:")
         print_text(f"    lineage memory restore {place.entry.id}", folds=False)
         print_text(f"    {build_return_command(place)}", folds=False)
+        for token in sorted(find_tokens(place.entry.origin or "")):
+            print_text("  the session that said it stays, and can be found and quoted; to have nothing of it:")
+            print_text(f"    lineage remove {token}", folds=False)
     return 0
 
 

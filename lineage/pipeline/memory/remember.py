@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.core.base import naming
-from lineage.core.base.about import FILE, build_subject, classify_subject, split_subject
 from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRef, resolve_kind
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
-from lineage.core.base.project import has_project, is_absolute, normalize_subfolder
+from lineage.core.base.project import has_project, is_absolute
 from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
 from lineage.core.books.sightings import TASK_DAYS, find_last_mention, is_aged_task
 from lineage.core.format.turns import ASSISTANT, USER
@@ -27,7 +26,8 @@ from lineage.harness.detect_caller import Caller
 from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import DONE, SUPERSEDED, EntryLocation, find_entry, read_contents, validate_book
 from lineage.pipeline.memory.entry_writer import write_drafts
-from lineage.projects import find_project_key, find_subfolder
+from lineage.pipeline.memory.memo_subjects import resolve_subject
+from lineage.projects import find_project_key
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -86,7 +86,7 @@ class Memo:
 class RememberResult:
     """The result of `remember`: the entry, even one that was there, or `reason` and `hint` if nothing was written.
 
-    `harness` is the caller's.
+    `harness` is the caller's, `about` what the entry is bound to.
     """
 
     status: str
@@ -95,6 +95,7 @@ class RememberResult:
     id: str | None = None
     path: str | None = None
     text: str = ""
+    about: tuple[str, ...] = ()
     trust: str | None = None
     harness: str | None = None
     reason: str | None = None
@@ -139,24 +140,18 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
             status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_REJECTION_HINTS.get(reason)
         )
     else:
-        admission = replace(admission, about=tuple(map(_resolve_subject, memo.about)))
+        admission = replace(admission, about=_resolve_subjects(memo))
         admission = _claim_project(ws, memo, admission, caller)
         result = _write(ws, memo, admission, _find_origin(memo.agent_id, caller, caller_sessions))
     redactions = dict(sorted(sanitizer.redactions.items()))
     return replace(result, harness=caller.harness if caller else None, redactions=redactions)
 
 
-def _resolve_subject(text: str) -> str:
-    """Return the subject of a memo, a file by its path below the root of its repository."""
-    subject = classify_subject(to_one_line(text))
-    sort, name = split_subject(subject)
-    if sort == FILE:
-        folder, _, file = name.replace("\\", "/").rpartition("/")
-        path = f"{find_subfolder(folder or '/')}/{file}" if is_absolute(name) else name
-        subject = build_subject(FILE, normalize_subfolder(path)) if path[:1] != "~" else ""
-    if not subject:
-        raise InvalidInput(f"nothing to be bound to: {text[:80]!r}", hint="name a file, a command or an error")
-    return subject
+def _resolve_subjects(memo: Memo) -> tuple[str, ...]:
+    place = memo.project or memo.folder or ""
+    root = place if is_absolute(place) else ""
+    # A scope may be that of another project than the one that the caller works in.
+    return tuple(resolve_subject(text, root, is_fixed=memo.scope is None) for text in memo.about)
 
 
 def _find_caller_sessions(ws: Workspace, agent_id: str, caller: Caller | None) -> list[_CallerSession]:
@@ -285,7 +280,7 @@ def _resolve_superseded(ws: Workspace, ref: BookRef, prefix: str, admission: Adm
 
 def _build_result(status: str, ref: BookRef, entry: Entry) -> RememberResult:
     place = RememberResult(status=status, scope=ref.scope, kind=ref.kind, path=ref.path)
-    return replace(place, id=entry.id, text=entry.body, trust=entry.trust)
+    return replace(place, id=entry.id, text=entry.body, about=entry.about, trust=entry.trust)
 
 
 def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> RememberResult:
