@@ -93,13 +93,10 @@ def _find_error(payload: "dict[str, Any]") -> str:
         return result if _has_failed(result) else ""
     values = result if isinstance(result, dict) else {}
     text = "\n".join(_iter_texts(values, _TEXTS))
-    codes = (values.get(name) for name in _EXIT_CODES)
-    is_failure = (
-        values.get("resultType") == "failure"
-        or values.get("error")
-        or any(isinstance(code, int) and code for code in codes)
-    )
-    return text if is_failure or _has_failed(text) else ""
+    codes = [code for code in map(values.get, _EXIT_CODES) if isinstance(code, int)]
+    is_failure = values.get("resultType") == "failure" or values.get("error") or any(codes)
+    # What was printed may speak of another command: the harness's own code says more.
+    return text if is_failure or (not codes and _has_failed(text)) else ""
 
 
 def _has_failed(text: str) -> bool:

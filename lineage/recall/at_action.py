@@ -19,6 +19,7 @@ MAX_ITEMS = 2
 _MAX_CHARS = 800
 _READ_CHARS = 20_000  # of a command, and of either end of an error's output
 _PARTS = re.compile(r"&&|\|\|?|;|\n|\$\(|[()`]")
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
 _ASSIGNMENT = re.compile(r"\w+=\S*")
 _RUNNERS = (
     ("sudo",), ("env",), ("time",), ("nohup",), ("!",), ("{",), ("npx",), ("uv", "run"), ("poetry", "run"),
@@ -126,9 +127,11 @@ def _normalize(command: str) -> str:
 
     >>> _normalize("FOO=1 nohup ./venv/bin/alembic  upgrade head && ls").splitlines()
     ['./venv/bin/alembic upgrade head', 'alembic upgrade head', 'ls']
+    >>> _normalize('git commit -m "fix; pytest is green"; echo "$(make lint)"').splitlines()
+    ['git commit -m "fix pytest is green"', 'echo "', 'make lint', '"']
     """
     lines = []
-    for part in _PARTS.split(command):
+    for part in _PARTS.split(_QUOTED.sub(_join_quoted, command)):
         words = part.split()
         while words and (_ASSIGNMENT.fullmatch(words[0]) or (words[0],) in _RUNNERS or tuple(words[:2]) in _RUNNERS):
             del words[: 2 if tuple(words[:2]) in _RUNNERS else 1]
@@ -136,6 +139,12 @@ def _normalize(command: str) -> str:
         if words and "/" in words[0]:
             lines.append(" ".join([words[0].rpartition("/")[2], *words[1:]]))
     return "\n".join(filter(None, lines))
+
+
+def _join_quoted(match: re.Match[str]) -> str:
+    """Return a quotation without what would end a command, unless it runs one itself."""
+    text = match[0]
+    return text if text[0] == '"' and ("$(" in text or "`" in text) else _PARTS.sub(" ", text)
 
 
 def _runs(commands: str, name: str) -> bool:

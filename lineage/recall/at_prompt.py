@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 MAX_ITEMS, MAX_TOKENS = 3, 400
-MAX_CHARS = 890  # of text, without what says where it is from
+MAX_CHARS = 885  # of text, without what says where it is from
 _CURRENT_CHARS = 300  # of what supersedes a passage
 _READ_CHARS = 6_000  # of a prompt: what it wants stands at its beginning
 _MAX_WORDS = 32  # those that tell most
 _MAX_ROWS = 1_000  # a word of more is common: it finds none by itself
 _LOADED, _READ, _OTHERS = 300, 40, 4  # rows: of any project, of its own, of others
+_GIVEN_BEFORE = "given before"
 _WORSE = 0.7  # a sentence whose rank is so far below that of the best isn't given beside it
 
 
@@ -173,16 +174,20 @@ def _choose(
         if not one.is_above:
             one.verdict = "below the floor"
         elif one.id in given or (one.row.kind != PASSAGE and one.row.token in sessions):
-            one.verdict = "given before"
+            one.verdict = _GIVEN_BEFORE
         elif one.row.kind != PASSAGE and any(other.says(one, connection) for other in passages):
             one.verdict = "a passage says it"
-    open_ones = [one for one in candidates if one.verdict == "others say more"]
+    # What was given before is the best all the same: nothing that was too much worse then is given now.
+    open_ones = [one for one in candidates if one.verdict in ("others say more", _GIVEN_BEFORE)]
     found = sorted(one for number, row in enumerate(open_ones) for one in _rank_sentences(number, row, floor))
     left, chosen, texts = MAX_CHARS, dict[int, set[int]](), {"  "}  # a line without a word says nothing
     least = -math.inf
     while found and found[-1][0] >= least:
         rank, number, place, sentence = found.pop()
         one = open_ones[-number]
+        if one.verdict == _GIVEN_BEFORE:
+            least = max(least, rank - worse)
+            continue
         text = one.sentences.normal[-place]
         is_new = -number in chosen or len(chosen) < MAX_ITEMS
         if sentence.length > left or not is_new or text in texts:

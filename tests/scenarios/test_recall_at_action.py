@@ -87,6 +87,28 @@ def test_a_lesson_is_told_at_its_file_once_a_session(root: Path, demo: Path, act
 
 
 @pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        ("make && alembic upgrade head", True),
+        ('echo "$(alembic upgrade head)"', True),
+        ('git commit -m "fix; alembic upgrade works"', False),
+        ("git commit -m 'fix (alembic upgrade) at last'", False),
+        ("echo 'a'; alembic upgrade head", True),
+    ],
+)
+def test_what_a_quotation_says_is_no_command(act: Act, command: str, is_told: bool) -> None:
+    assert bool(act(**run(command))) is is_told
+
+
+def test_a_command_that_went_well_has_not_failed_whatever_it_printed(act: Act) -> None:
+    output = "KeyError in the log: process exited with code 1"
+    result = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "cat log"}}
+    assert act(**result, tool_response={"exit_code": 0, "output": output}) == ""
+    assert "case-sensitive" in act(**result, tool_response={"exit_code": 1, "output": output})
+    assert "case-sensitive" in act(**result, session_id="s-3", tool_response={"output": output})
+
+
+@pytest.mark.parametrize(
     "name", ["reader.py", "src/reader.pyc", "src/old/reader.py", "lib/src/reader.py", "src", "Src/reader.py"]
 )
 def test_a_file_of_the_same_name_elsewhere_is_another_one(demo: Path, act: Act, name: str) -> None:

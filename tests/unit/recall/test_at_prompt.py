@@ -21,6 +21,7 @@ from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, recall_at_prompt
 from lineage.recall.evidence import Word, split_sentences
 from lineage.recall.floor import load_floor
 from lineage.recall.items import Recall
+from tests.support.books import write_entry
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
 PROJECT = "/home/ada/demo"
@@ -60,6 +61,16 @@ def test_the_passage_that_answers_is_given_with_where_it_is_from(tmp_path: Path)
 def test_nothing_is_given_of_a_prompt_that_memory_holds_nothing_about(tmp_path: Path, prompt: str) -> None:
     talk(tmp_path)
     assert recall(tmp_path, prompt).items == ()
+
+
+def test_asked_again_nothing_is_given_that_was_too_much_worse_before(tmp_path: Path) -> None:
+    token = talk(tmp_path)
+    with open_test_workspace(tmp_path) as ws:
+        write_entry(ws, "project/demo", "lesson", "A file of the exporter is generated, never edit the code in a row.")
+    (first,) = recall(tmp_path, owns_folder=lambda _: True).items
+    again = recall(tmp_path, given={first.id, token}, owns_folder=lambda _: True)
+    assert again.items == ()
+    assert "given before" in {one.verdict for one in again.considered}
 
 
 TRACE = """Traceback (most recent call last):
