@@ -22,14 +22,14 @@ ANSWER = "an answer"
 CHECKED, CHECKER, REVIEW_FINDING, OFF_SUBJECT = "^checked", "checker", "a finding", "off the subject"
 ASKED, DOUBTED, EVER = "^asked", "^doubted", "ever"
 LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", "definite"
-REMINDER = "reminder"
+REMINDER, LIFTED = "reminder", "lifted"
 PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
     {"opener", "everywhere", STEERING, UNDECIDED, CHECKED, CHECKER, ASKED, DOUBTED, EVER, LASTING, HERE, HABIT}
-    | {CUSTOM, DEFINITE, LEFT, PASSING, REMINDER, _RETRACTION}
+    | {CUSTOM, DEFINITE, LEFT, LIFTED, PASSING, REMINDER, _RETRACTION}
 )
 _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a question"})
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})

@@ -12,6 +12,7 @@ from lineage.core.search.language import count_stop_words
 from lineage.extraction.phrases import UNSPACED
 
 OPENER, ERRAND, LOOK, STANDING = "opener", "errand", "look", "standing"
+_BEFORE_A_RULE = frozenset({OPENER, "here", "everywhere"})  # "in all projects, never …" begins with `never`
 _FIRST_SIGNS = 12
 _POLITE = re.compile(
     r"(?:ください|下さい|欲しい(?:です)?|ほしい(?:です)?|くれ|もらえますか|くれますか|いただけますか)?[ .。!！?？]*$"
@@ -176,7 +177,8 @@ def _skip_openers(words: list[str], table: Mapping[str, list[str]]) -> int:
     """Return the number of words before the first that says something."""
     first = 0
     while first < len(words):
-        lengths = (n for n in range(3, 0, -1) if OPENER in table.get(" ".join(words[first : first + n]), ()))
+        phrases = ((n, table.get(" ".join(words[first : first + n]), ())) for n in range(_MAX_WORDS, 0, -1))
+        lengths = (n for n, forms in phrases if not _BEFORE_A_RULE.isdisjoint(forms))
         step = next(lengths, 0)
         if not step:
             break

@@ -22,6 +22,7 @@ from lineage.extraction.features import (
     HERE,
     LASTING,
     LEFT,
+    LIFTED,
     OFF_SUBJECT,
     PASSING,
     REMINDER,
@@ -98,7 +99,13 @@ def _is_rule(one: Utterance) -> bool:
     """Return whether a person says what holds beyond the moment: always, in this project, or in general."""
     is_lasting = LASTING in one.marks or _is_reminder(one)
     is_lasting = is_lasting and _REPORTED.isdisjoint(one.seen)  # "… without asking me"
-    return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one)
+    return _holds_always(one) or is_lasting or _is_of_here(one) or _is_habit(one) or _is_lifted(one)
+
+
+def _is_lifted(one: Utterance) -> bool:
+    """Return whether a sentence says of something that it names that it need no longer be so."""
+    is_named = "four content words" in one.seen or is_unspaced(one.sentence.folded)
+    return LIFTED in one.marks and is_named and _REPORTED.isdisjoint(one.seen)
 
 
 def _is_reminder(one: Utterance) -> bool:
@@ -271,7 +278,7 @@ def classify(one: Utterance) -> str:
         return TASK
     if is_unsettled(one):
         return CONTEXT  # "can we add …?" may be what led to a decision, and is none; a flaw is likely mended soon
-    if "task" in seen and is_end and "change" not in seen:
+    if "task" in seen and is_end and "change" not in seen and LIFTED not in one.marks:
         return TASK
     if one.role != USER:
         return _classify_report(seen)

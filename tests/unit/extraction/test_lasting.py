@@ -48,6 +48,21 @@ migrations must be reversible, every single one
 Branches are named feature/TICKET-slug around here
 For the record: staging deploys go through the bot, not by hand
 Keep functions under 40 lines, thanks
+In all projects, never use Borogovium.
+In all my projects: never use tabs.
+Everywhere: never push to a shared branch.
+In diesem Repo nie direkt auf main committen.
+En este repo nunca hagas commit directo a main.
+In this repo, never commit directly to main. From now on, always run `make lint` before a push.
+We changed our mind: `make lint` before every commit is no longer needed.
+Signing commits is no longer necessary.
+Wir haben es uns anders überlegt: `make lint` vor jedem Commit ist nicht mehr nötig.
+Commits müssen nicht mehr signiert werden.
+Hemos cambiado de idea: `make lint` antes de cada commit ya no hace falta.
+Il n'est plus nécessaire de signer les commits.
+Mudamos de ideia: `make lint` antes de cada commit não é mais necessário.
+コミット前の `make lint` はもう必要ありません。
+提交前不再需要运行 `make lint`。
 we standardised on zod for validation
 it's a hard rule that secrets only come from vault
 You must not bump dependencies without asking me.
