@@ -13,9 +13,10 @@ from lineage.core.base.normalize import is_unspaced, tokenize_folded
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.answers import STEERING, UNDECIDED, find_answers
 from lineage.extraction.calls import EDITS, get_tool_name
-from lineage.extraction.forms import ERRAND, asks_something, find_forms, find_label, name_language, takes_back
+from lineage.extraction.forms import ERRAND, find_forms, find_label, name_language, takes_back
 from lineage.extraction.phrases import UNSPACED
-from lineage.extraction.sentences import Sentence, split_sentences
+from lineage.extraction.sentences import Sentence, fold_without_emphasis, split_sentences
+from lineage.extraction.shapes import describe_message, describe_place, describe_sentence
 
 MAX_SENTENCE_LENGTH = 400
 ANSWER = "an answer"
@@ -25,6 +26,7 @@ LASTING, HERE, HABIT, CUSTOM, DEFINITE = "lasting", "here", "^habit", "custom", 
 REMINDER, LIFTED = "reminder", "lifted"
 PASSING, AT_HAND, TAKEN_BACK, LEFT = "passing", "at hand", "taken back", "left"
 _RETRACTION = "^retraction"
+_TASK = "task"
 _CLAUSE = re.compile(r"[,;:(]| [-–—] |\.\.|\b(?:because|since|so|cause|weil|car|parce|porque)\b")
 _MIN_CLAUSE = 3
 _UNWEIGHED = frozenset(
@@ -35,21 +37,14 @@ _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a questi
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
 _MIN_REVIEW = 3  # sentences
+_MIN_LISTED = 2  # words beside the code of an item
 _RARE, _OFTEN, _VERY_OFTEN = 0.7, 1.6, 2.6  # of words in a session
 _LONG_TALK = 40  # sentences: in fewer no word comes often
 _MANY_LABELS = 2  # of a kind in one message: an agent's form
 _LAST_MESSAGES = 4  # a task named earlier is likely done by the end
 _MAX_READ = 100_000  # characters of a turn: what is longer was pasted, or printed
-_LONG_MESSAGE, _LONG_PROMPT, _MANY_LINES = 900, 700, 8
-_LENGTHS = {5: "under 5 words", 9: "5 to 8 words", 15: "9 to 14 words", 28: "15 to 27 words", 45: "28 to 44 words"}
 
 _PATH_BEFORE = re.compile(r"^\W*(?=\S*/\S*/)[\w.~:@/-]+\s+(?=\S)")
-_CODE = re.compile(r"`([^`]+)`")
-# "`rows.py` — added a test": an entry of a list of changes.
-_ENTRY = re.compile(
-    r"\W*(?:\*\*)?`?[^\s`*—:]+(?: [^\s`*—:]+){0,4}`?(?:\*\*)?(?: ?\([^)]*\))?(?:\*\*)?:?(?:\*\*)?\s*(?:—|–|--|:| - )\s"
-)
-_DASH = re.compile(r"[—–:-]")
 _NAME = re.compile(  # possessive, so that the many words that are no names fail without backtracking
     r"`[^`\n]*`|--[a-z][\w-]*+|\b(?:[\w-]++/)+[\w.-]*\w|\b\w[^\W_]*+_\w+|\b[a-z]++[A-Z]\w*|\b[A-Z][a-z]++[A-Z]\w*"
     r"|\b[\w-]{1,64}+\.[a-z]\w{0,3}\b|#\d+"
@@ -59,10 +54,6 @@ _SPEAKER = re.compile(
     r"(?:user|human|you|me|(?P<agent>(?:ai )?assistant|agent|ai|bot|claude|chatgpt|codex|copilot|gemini))[ \t*_]{0,4}:"
 )
 _PART = re.compile(r"\w+")
-_LINE_NUMBER = re.compile(r"\blines? \d|:\d")
-_EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
-_COUNT = re.compile(r"\b\d+ \w*(?:s|en|os|as)\b")
-_FIRST_PERSON = re.compile(r"\W*i(?:'ve|'m)?\b")
 
 
 @dataclass(slots=True)
@@ -130,20 +121,20 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         yield from _read_answers(turn, place, text)
     language = name_language(text[:400].lower())
     sentences = list(split_sentences(text, MAX_SENTENCE_LENGTH))
-    message = list(_describe_message(text, len(sentences)))
+    message = list(describe_message(text, len(sentences)))
     for number, sentence in enumerate(sentences):
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
-        label = find_label(sentence.folded)
+        label = find_label(sentence.folded) or (_find_listed(sentence) if turn.role == ASSISTANT else "")
         forms = _find_request_of_path(sentence.folded, own) or find_forms(sentence.folded, own)
         names = find_names(sentence.text)
         if label:  # what follows it may be an errand, or say that something is left
             rest = find_forms(sentence.folded.partition(":")[2], own)
             forms |= {ERRAND: rest[ERRAND]} if ERRAND in rest else {}
-            forms |= {LEFT: rest["task"]} if "task" in rest else {}
+            forms |= {LEFT: rest[_TASK]} if _TASK in rest else {}
         seen = {form: phrase for form, phrase in forms.items() if form not in _UNWEIGHED}
         words = tokenize_folded(sentence.folded)
-        seen |= dict.fromkeys(_shape(sentence, words, names), "")
-        seen |= dict.fromkeys((*_position(number, len(sentences)), *message), "")
+        seen |= dict.fromkeys(describe_sentence(sentence, words, names), "")
+        seen |= dict.fromkeys((*describe_place(number, len(sentences)), *message), "")
         seen |= {"label": label} if label else {}
         seen |= _combine(seen, turn.role)
         marks = _UNWEIGHED & forms.keys()
@@ -152,6 +143,14 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         if turn.role == USER and DEFINITE in marks and _names_at_hand(sentence.folded, own):
             marks |= {AT_HAND}
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(words), names)
+
+
+def _find_listed(sentence: Sentence) -> str:
+    """Return the kind of an item in a list that an agent leads into by the name of what is left to do, else ""."""
+    if not sentence.lead or len(tokenize_folded(sentence.folded)) < _MIN_LISTED:
+        return ""
+    lead = fold_without_emphasis(sentence.lead).rstrip(" :：")
+    return _TASK if find_label(f"{lead}:") == _TASK else ""
 
 
 def _find_request_of_path(folded: str, language: str) -> dict[str, str]:
@@ -201,51 +200,6 @@ def find_content(words: Sequence[str]) -> frozenset[str]:
         return frozenset(long)
     pairs = (a + b for a, b in pairwise(words) if len(a) == len(b) == 1 and not a.isascii())
     return frozenset([*long, *pairs])
-
-
-def _shape(sentence: Sentence, words: Sequence[str], names: frozenset[str]) -> Iterator[str]:
-    text = sentence.text
-    signs = 0 if text.isascii() else sum(not word.isascii() and len(word) == 1 for word in words)
-    count = len(words) - signs // 2 + len(_CODE.findall(text))
-    yield next((name for limit, name in _LENGTHS.items() if count < limit), "45 words or more")
-    codes = text.count("`") // 2
-    yield from ("one code", "two codes", "much code")[: min(codes, 3)][-1:] if codes else ("a name",) if names else ()
-    yield from ("code",) if codes else ()
-    checks = (
-        ("a question", asks_something(text)),
-        ("leads into a list", text.rstrip(" *_").endswith((":", "：", "、"))),
-        ("begins in bold", text.lstrip("- ").startswith("**")),
-        ("a name before a dash", _DASH.search(text) is not None and _ENTRY.match(text) is not None),
-        ("an arrow", "→" in text or "->" in text),
-        ("a dash", " — " in text or " - " in text),
-        ("an emoji", _EMOJI.search(text) is not None),
-        ("a line number", _LINE_NUMBER.search(text) is not None),
-        ("a count", _COUNT.search(text) is not None),
-        ("begins small", text[:1].islower()),
-        ("a full sentence", text[:1].isupper() and text.rstrip()[-1:] in ".:"),
-        ("trails off", "..." in text or "—" in text),
-        ("of the speaker", _FIRST_PERSON.match(sentence.folded) is not None),
-        ("an open box", sentence.is_open_task),
-        ("an item", sentence.is_item),
-    )
-    yield from (name for name, holds in checks if holds)
-
-
-def _position(number: int, count: int) -> Iterator[str]:
-    checks = (("first sentence", number == 0), ("last sentence", number == count - 1))
-    yield from (name for name, holds in checks if holds)
-
-
-def _describe_message(text: str, count: int) -> Iterator[str]:
-    checks = (
-        ("only sentence", count == 1),
-        ("of many sentences", count > 6),
-        ("short message", len(text) < 160),
-        ("long message", len(text) > _LONG_MESSAGE),
-        ("like a paste", len(text) > _LONG_PROMPT or text.count("\n") > _MANY_LINES),
-        ("rather long", len(text) > _LONG_PROMPT // 2),
-    )
-    yield from (name for name, holds in checks if holds)
 
 
 def _combine(seen: dict[str, str], role: str) -> dict[str, str]:

@@ -16,6 +16,8 @@ _IN_DIFF = re.compile(r"[-+@ \\]|(?:diff|index|new file|deleted file|old mode|ne
 _OPENING = re.compile(r"[`~<*+@di\d-]")  # what a fence, a tag, a diff or an item of a list begins with
 _INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+•]\s|\d{1,9}[.)]\s|\s)")
 _RULE = re.compile(r"(?:=+|-{2,})\s*$")
+_LEAD = re.compile(r"#{1,6} |(?:\*\*|__)[^*_]*(?:\*\*|__):?\s*$")
+_LISTED = re.compile(r"\s*(?:[-*+•‣–]|\d{1,9}[.)]|\[[ xX]\])\s")
 _BOLD = re.compile(r"(\*\*|__)[^*_]*\1:?$")
 _NO_PROSE = re.compile(
     r"""[>|#<{}@]|\[(?![ xX]\]|[^\]]*\]\()|//|/\*|\*/|--\s
@@ -52,7 +54,8 @@ class Sentence(NamedTuple):  # a tuple: thousands are made in the hot loop of ev
     """A sentence, and its `folded` form with quotations blotted out.
 
     `before` is the sentence before it and `after` what follows in its paragraph, as they stand there. `is_item` tells
-    the first sentence of a list's item, `is_open_task` that of one with an empty box.
+    the first sentence of a list's item, `is_open_task` that of one with an empty box. `lead` is the heading or the line
+    that leads into that list, "" without one.
     """
 
     text: str
@@ -61,11 +64,12 @@ class Sentence(NamedTuple):  # a tuple: thousands are made in the hot loop of ev
     is_item: bool = False
     before: str = ""
     after: str = ""
+    lead: str = ""
 
 
 def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
     """Yield the sentences of a turn, in order, without those over `max_length` characters."""
-    for line, masked, start, spans in _split_lines(text):
+    for line, lead, masked, start, spans in _split_lines(text):
         item = _ITEM.match(line)
         box = item[1] if item else None
         is_item, previous = start > len(line) - len(line.lstrip()), start
@@ -75,7 +79,9 @@ def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
                 before = line[previous:begin] if begin - previous <= max_length else ""
                 folded = fold_without_emphasis(masked[begin:end])
                 after = line[end:].rstrip() if len(line) - end <= max_length else ""
-                yield Sentence(line[begin:end], folded, box == " " and is_first, is_item and is_first, before, after)
+                is_first_of_item = is_item and is_first
+                shown = lead if is_first_of_item else ""
+                yield Sentence(line[begin:end], folded, box == " " and is_first, is_first_of_item, before, after, shown)
             previous = begin
 
 
@@ -83,20 +89,20 @@ def list_sentence_texts(text: str, max_length: int) -> list[str]:
     """Return the same sentences as `split_sentences`, as texts alone."""
     return [
         line[begin:end]
-        for line, _, _, spans in _split_lines(text)
+        for line, _, _, _, spans in _split_lines(text)
         for begin, end in spans
         if 0 < end - begin <= max_length
     ]
 
 
-def _split_lines(text: str) -> Iterator[tuple[str, str, int, Iterator[tuple[int, int]]]]:
-    """Yield the lines of prose, with quotations masked, where each begins and where its sentences are."""
-    for line in _prose_lines(text):
+def _split_lines(text: str) -> Iterator[tuple[str, str, str, int, Iterator[tuple[int, int]]]]:
+    """Yield the lines of prose with their leads, with quotations masked, where each begins and its sentences are."""
+    for line, lead in _prose_lines(text):
         item = _ITEM.match(line)
         start = item.end() if item else 0
         # Quotations keep their length: the spans found in the masked line are those of the line itself.
         masked = _QUOTED.sub(lambda quote: _MASK * len(quote[0]), line)
-        yield line, masked, start, _find_spans(masked, start)
+        yield line, lead, masked, start, _find_spans(masked, start)
 
 
 def fold_without_emphasis(text: str) -> str:
@@ -117,15 +123,21 @@ def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
     yield start, start + len(line[start:].rstrip())
 
 
-def _prose_lines(text: str) -> Iterator[str]:
+def _prose_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of prose, items of a list with the line that leads into it."""
     lines = text.splitlines()
-    blocks = _BlockTracker()
+    blocks, lead = _BlockTracker(), ""
     for number, line in enumerate(lines):
-        if blocks.is_inside(line):
+        if blocks.is_inside(line) or not line.strip():
             continue
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        if line.strip() and not _RULE.match(following) and _is_prose(line):
-            yield line
+        is_prose = not _RULE.match(following) and _is_prose(line)
+        if is_prose:
+            yield line, lead
+        if _LEAD.match(line) or line.endswith((":", "：")):
+            lead = line
+        elif is_prose and not _LISTED.match(line):
+            lead = ""
 
 
 def _is_prose(line: str) -> bool:

@@ -722,3 +722,29 @@ def test_nothing_is_learned_of_a_conversation_that_somebody_pasted(speakers: tup
     texts = [f"Summarize this part of a conversation in two sentences.\n\n{pasted}", rule]
     found = [extract_candidates([Turn(USER, text, id="t-1"), Turn(ASSISTANT, "Done.", id="t-2")]) for text in texts]
     assert [[one.text for one in candidates] for candidates in found] == [[], [rule]]
+
+
+LEADS = (
+    "Next steps:", "**Next steps**", "## Next Steps", "**Still open:**", "Remaining tasks:", "TODO:", "Offene Punkte:",
+    "Nächste Schritte:", "Pendiente:", "Próximos pasos:", "Reste à faire :",
+    "Próximos passos:", "残タスク：", "次のステップ：", "待办：",
+)  # fmt: skip
+LISTED = ("Add an integration test for the coupon flow.", "Migrate `src/invoice.py` to Decimal, as prices are.")
+
+
+@pytest.mark.parametrize("lead", LEADS)
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_what_an_agent_lists_as_left_at_the_end_are_tasks(lead: str, gap: str) -> None:
+    last = Turn(ASSISTANT, f"The totals are fixed.\n\n{lead}{gap}- {LISTED[0]}\n2. {LISTED[1]}\n3. `make`\n\nBye.")
+    found = [one for one in extract_candidates([*TALK, last]) if one.kind == "task"]
+    assert [one.text for one in found] == list(LISTED)
+    middle = extract_candidates([*TALK, last, *(TALK * 3)])
+    assert not [one for one in middle if one.kind == "task"]
+
+
+@pytest.mark.parametrize(
+    "lead", ["Changes:", "**What I did**", "Next steps are listed.", "", "Next steps:\n\nFirst this."]
+)
+def test_items_of_another_list_are_no_tasks(lead: str) -> None:
+    last = Turn(ASSISTANT, f"The totals are fixed.\n\n{lead}\n- {LISTED[0]}\n- {LISTED[1]}")
+    assert not [one for one in extract_candidates([*TALK, last]) if one.kind == "task"]
