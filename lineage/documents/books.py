@@ -85,6 +85,14 @@ class Books:
         self.write_merged(target, other, grown_book)
         self.write_merged(source, book, left_book)
 
+    def bring_back(self, archive: BookRef, identifier: str) -> None:
+        """Move an archived entry into the book in use. Raises NotFoundError, InvalidInput without its end marker."""
+        target = BookRef(archive.scope, archive.kind)
+        archived, book = self.read(archive), self.read(target)
+        left, grown = book_edits.bring_back(archived, book, identifier)
+        self.write_merged(target, book, grown)
+        self.write_merged(archive, archived, left)
+
     def forget(self, scope: str, kind: str, identifier: str) -> None:
         """Forget an entry on all shelves. Raises NotFoundError for none, InvalidInput without its end marker."""
         is_known = False

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.core.base.book_paths import BookRef
 from lineage.pipeline.memory.books import forget_entry
 from lineage.pipeline.memory.remember import Memo, remember
 from tests.support.books import show_book, write_file
@@ -92,6 +93,13 @@ def test_an_archived_entry_is_found_and_forgotten(vault: LineageCommand) -> None
         year = next(ref.shelf for ref in first if ref.kind == "decision" and ref.shelf)
     archived = show_book(vault, "agent/ann", "decision", "--archive", year)
     assert len(archived) + len(show_book(vault, "agent/ann", "decision")) == 31
+    known = vault("remember", "--scope", "agent/ann", "--kind", "decision", archived[1]["text"]).out
+    assert f"it is archived: `lineage memory pin {archived[1]['id']}` brings it back into use" in known
+    assert f"({BookRef('agent/ann', 'decision').path})" in vault("memory", "pin", archived[1]["id"]).out
+    assert archived[1]["id"] in [entry["id"] for entry in show_book(vault, "agent/ann", "decision")]
+    assert archived[1]["id"] not in [
+        entry["id"] for entry in show_book(vault, "agent/ann", "decision", "--archive", year)
+    ]
     with open_test_workspace(vault.root) as ws:
         forget_entry(ws, archived[0]["id"])
     assert archived[0]["text"] not in (vault.root / str(archived[0]["path"])).read_text()

@@ -31,6 +31,7 @@ from lineage.core.books.entry import (
     replace_body,
     set_done,
 )
+from lineage.core.books.sightings import find_last_mention
 from lineage.errors import InvalidInput, NotFoundError
 
 BookEdit = Callable[[Book], Book]
@@ -148,6 +149,12 @@ def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book,
     return remove_entry(pending, identifier), _receive(book, mark_judged(entry)._replace(source=CONFIRMED, updated=now))
 
 
+def bring_back(archive: Book, book: Book, identifier: str) -> tuple[Book, Book]:
+    """Move an archived entry into the book in use. Return both books, the archive first. Raises as `find_part` does."""
+    entry = find_entry(archive, identifier)
+    return remove_entry(archive, identifier), _receive(book, entry)
+
+
 def _receive(book: Book, entry: Entry) -> Book:
     """Add an entry that moves here, unless a crash between the two writes left its words here already.
 
@@ -240,14 +247,15 @@ def find_cap(limits: Mapping[str, int], scope: str, kind: str) -> Cap:
 def roll_over(book: Book, cap: Cap) -> tuple[Book, tuple[BookPart, ...]]:
     """Return the book within its cap, and the parts that rolled over, oldest first.
 
-    Superseded ones go before old ones; free text, unclosed and exempt entries never go, even beyond the cap.
+    Superseded ones go first, then those that were said or changed longest ago; free text, unclosed and exempt entries
+    never go, even beyond the cap.
     """
     count = len(book.entries)
     if count <= cap.max_entries:
         return book, ()
     superseded = find_superseded(book.entries)
     candidates = [
-        (entry.id not in superseded, entry.at, position)
+        (entry.id not in superseded, find_last_mention(entry), position)
         for position, part in enumerate(book.parts)
         if (entry := part.entry) and part.is_complete and not is_exempt(entry, book.scope, book.kind)
     ]

@@ -201,12 +201,15 @@ def set_task_done(ws: Workspace, prefix: str, *, is_done: bool = True) -> EntryL
 def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller | None = None) -> EntryLocation:
     """Pin an entry, or unpin it: a pinned one never rolls over, and nothing learned takes its place.
 
-    Raises as `find_entry`; LineageError for agents (lessons: 17).
+    An archived one that is pinned comes back into use. Raises as `find_entry`; LineageError for agents (lessons: 17).
     """
     refuse_agents(caller, "pin an entry")
     location = _require_not_handwritten(find_entry(ws, prefix))
     if location.entry.pinned == pinned:
         publish_books(ws, [location.ref])  # it may have been pinned by hand, or by a version that still superseded it
+    if pinned and location.ref.shelf not in ("", PENDING):
+        change_books(ws, lambda staged: staged.documents.books.bring_back(location.ref, location.entry.id))
+        location = find_entry(ws, location.entry.id)
     return _apply_change(ws, location, lambda book: book_edits.pin(book, location.entry.id, ws.now, is_pinned=pinned))
 
 

@@ -20,7 +20,7 @@ from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
 from lineage.core.books.book import Book, find_superseded
 from lineage.core.books.entry import TASK, UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
-from lineage.core.books.sightings import add_sighting
+from lineage.core.books.sightings import add_sighting, find_last_mention
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format.documents import Artifact
@@ -200,6 +200,9 @@ def _write_book(
 ) -> tuple[list[tuple[BookRef, Entry]], Counter[str]]:
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
+    for ref, name in _find_said_again(books, drafts):
+        ws.documents.books.bring_back(ref, name)
+        books |= {changed: ws.documents.books.read(changed) for changed in (ref, BookRef(scope, kind))}
     drafts = [(admission, _take_free_id(admission, entry, books.values())) for admission, entry in drafts]
     new, dropped = _select_new(drafts, books)
     max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
@@ -216,6 +219,21 @@ def _write_book(
     if len(books[BookRef(scope, kind)].entries) + len(written) > max_entries:
         ws.documents.books.roll_over(scope, kind)
     return written, +dropped
+
+
+def _find_said_again(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) -> list[tuple[BookRef, str]]:
+    """Return the archived entries that a later session says again, with their archives: they are still of use."""
+    archives = [ref for ref in books if ref.shelf not in ("", PENDING)]
+    said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
+    if not (archives and said):
+        return []
+    superseded = find_superseded(entry for book in books.values() for entry in book.entries)
+    held = ((ref, old, said.get(normalize_text(old.body))) for ref in archives for old in books[ref].active_entries)
+    return [
+        (ref, old.id)
+        for ref, old, again in held
+        if again and again.at > find_last_mention(old) and old.id not in superseded and not old.done
+    ]
 
 
 def _take_free_id(admission: policy.Admission, entry: Entry, books: Iterable[Book]) -> Entry:

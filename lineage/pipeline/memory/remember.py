@@ -59,6 +59,7 @@ _STATE_HINTS = {
     SUPERSEDED: "another entry took its place: say it in other words, with `--supersedes` and that one's id",
     DONE: "it is done: `lineage memory done ID --undo` opens it again",
 }
+_ARCHIVED_HINT = "it is archived: `lineage memory pin ID` brings it back into use"
 _OLD_TASK_HINT = f"no agent is told a task of more than {TASK_DAYS} days: `lineage memory pin ID` keeps it told"
 
 
@@ -297,7 +298,8 @@ def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> Remember
 
 def _explain_state(ws: Workspace, shelf: BookRef, location: EntryLocation) -> str | None:
     """Return why an entry that is known is told to no agent, and what helps; None for one that is."""
-    entry, hint = location.entry, _STATE_HINTS.get(shelf.shelf or location.state)
+    is_archived = shelf.shelf not in ("", PENDING)
+    entry, hint = location.entry, _ARCHIVED_HINT if is_archived else _STATE_HINTS.get(shelf.shelf or location.state)
     if not hint and is_aged_task(entry, ws.now, find_last_mention(entry)):
         hint = _OLD_TASK_HINT
     return hint and hint.replace("ID", entry.id)

@@ -186,6 +186,27 @@ def test_a_book_over_its_cap_rolls_over_and_its_archive_is_still_known(ws: Works
     assert kept(ws, *many).dropped == {"known": 30, "forgotten": 1}
 
 
+def test_what_a_later_session_says_again_comes_back_from_the_archive_and_stays(ws: Workspace) -> None:
+    scope = "agent/default"
+    texts = [f"We decided on point {n} of it, as it is." for n in range(31)]
+    learn = {"tags": (HEURISTIC,)}
+    kept(ws, *(said(text, scope, turn_id=f"t-{n:010d}") for n, text in enumerate(texts)), **learn)
+    (first, *_) = archived = bodies(ws, scope, shelf="2026")
+    assert len(archived) == 11
+    kept(ws, said(first, scope, turn_id="t-aaaaaaaaaa"), **learn)  # at the same time: the same capture once more
+    assert bodies(ws, scope, shelf="2026") == archived
+    later = at_time(ws, "2026-11-23T00:00:00.000Z")
+    for _ in range(2):
+        kept(later, said(first, scope, turn_id="t-bbbbbbbbbb"), **learn, origin=LATER_PATH)
+        assert first in bodies(ws, scope) and first not in bodies(ws, scope, shelf="2026")
+    more = [said(f"We decided on another {n} of it.", scope, turn_id=f"t-{n:010x}") for n in range(100, 112)]
+    kept(later, *more, **learn, origin=LATER_PATH)
+    assert first in bodies(ws, scope) and len(bodies(ws, scope)) == 20
+    assert sorted(texts) == sorted(
+        one for one in (*bodies(ws, scope), *bodies(ws, scope, shelf="2026")) if one in texts
+    )
+
+
 def test_every_entry_is_shelved_also_where_it_was_there_already(ws: Workspace) -> None:
     def rows() -> Counter[str]:
         return Counter(row.text for row in ws.index.load_entries("project/demo", "decision"))
