@@ -95,11 +95,14 @@ def _claim(entry: Entry, before: str) -> Entry:
 
 
 def _confirm_source(entry: Entry) -> Entry:
-    """Count an entry as the user's. What else somebody, or a newer version, wrote for its source is kept beside it."""
-    if entry.source in USER_SOURCES:
-        return entry
-    noted = entry if entry.source in ("", ASSISTANT_TURN) else note_source(entry)
-    return noted._replace(source=CONFIRMED)
+    """Count an entry as the user's."""
+    return entry if entry.source in USER_SOURCES else _mark_confirmed(entry)
+
+
+def _mark_confirmed(entry: Entry) -> Entry:
+    """Return an entry as confirmed. What else somebody, or a newer version, wrote for its source is kept beside it."""
+    is_ours = entry.source in USER_SOURCES or entry.source in ("", ASSISTANT_TURN)
+    return (entry if is_ours else note_source(entry))._replace(source=CONFIRMED)
 
 
 def mark_done(book: Book, identifier: str, now: str, *, is_done: bool = True) -> Book:
@@ -145,8 +148,8 @@ def _inherit(book: Book, part: BookPart, older: Entry) -> BookPart:
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:
     """Move a pending entry into the book, as confirmed by the user. Return both books, the pending one first."""
-    entry = find_entry(pending, identifier)
-    return remove_entry(pending, identifier), _receive(book, mark_judged(entry)._replace(source=CONFIRMED, updated=now))
+    entry = _mark_confirmed(mark_judged(find_entry(pending, identifier)))
+    return remove_entry(pending, identifier), _receive(book, entry._replace(updated=now))
 
 
 def bring_back(archive: Book, book: Book, identifier: str) -> tuple[Book, Book]:

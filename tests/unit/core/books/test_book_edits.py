@@ -25,6 +25,7 @@ from lineage.core.books.entry import (
     DERIVED,
     MANUAL,
     USER_STATED,
+    USER_TURN,
     Entry,
     new_entry,
     parse_before,
@@ -146,6 +147,14 @@ def test_what_waited_is_confirmed() -> None:
     left, book = changes.confirm(book_of(waiting), book_of(entry("Two.")), waiting.id, LATER)
     assert (said(left), said(book), left.forgotten_ids) == ([], ["Two.", "One."], frozenset())
     assert (book.entries[1].source, book.entries[1].trust, book.entries[1].updated) == (CONFIRMED, USER_STATED, LATER)
+
+
+@pytest.mark.parametrize("source", [ASSISTANT_TURN, USER_TURN, "of a newer one"])
+def test_what_is_confirmed_keeps_a_source_that_somebody_wrote(source: str) -> None:
+    waiting = entry(source=source)
+    _, book = changes.confirm(book_of(waiting), book_of(), waiting.id, LATER)
+    assert [one.source for one in book.entries] == [CONFIRMED]
+    assert (source.encode() in serialize_book(book)) is (source == "of a newer one")
 
 
 def test_what_a_newer_one_supersedes_loses_no_word_on_its_way() -> None:
