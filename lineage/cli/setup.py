@@ -225,7 +225,9 @@ def _undo(option: str | None, *, yes: bool, with_memory: bool, as_json: bool) ->
         print_json(asdict(result))
     else:
         _print_undo(result)
-    return 0
+    if not result.is_complete:
+        print_error("the undo isn't complete", "mend what is named, then run `lineage setup --undo` again")
+    return 0 if result.is_complete else 1
 
 
 def _print_undo(result: UndoResult) -> None:

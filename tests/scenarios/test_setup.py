@@ -464,6 +464,23 @@ def test_an_undo_says_what_hooks_still_capture_into_the_memory(machine: Home) ->
     assert "no set-up installed" not in machine.expect("setup", "--undo", "--yes")
 
 
+def test_an_undo_says_that_it_failed_and_goes_on_once_the_settings_are_mended(machine: Home) -> None:
+    before = machine.files()
+    machine.expect("setup", "--yes", "--no-import")
+    settings = machine.path / ".claude/settings.json"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(f"{text},,", encoding="utf-8")
+    for number in range(2):
+        done = machine.run("setup", "--undo", "--yes")
+        assert (done.returncode, "the undo isn't complete" in done.stderr) == (1, True)
+        assert "left: claude-code still has lineage's hooks:" in done.stdout
+        assert "lineage's part is out of it" not in done.stdout
+        assert ("  removed " in done.stdout) is (number == 0)
+    settings.write_text(text, encoding="utf-8")
+    assert "restored" in machine.expect("setup", "--undo", "--with-memory", "--yes")
+    assert machine.files() == before
+
+
 def test_what_the_undo_says_of_the_memory_is_true(machine: Home) -> None:
     machine.expect("init", str(machine.memory))
     for _ in range(2):

@@ -47,6 +47,11 @@ class UndoResult:
     removed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing failed: else the next undo goes on."""
+        return not any(isinstance(one, _Failure) for one in self.left)
+
 
 def find_setup(option: str | None) -> SetupJournal | None:
     """Return what set-ups changed on this machine, None for nothing.
@@ -77,14 +82,16 @@ def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
         _require_named(journal, option)
         result.workspace = journal.workspace
         untouched = {name for name, file in journal.files.items() if _is_as_written(file, Path(name))}
+        undone = {name for name, file in journal.files.items() if _read_or_none(Path(name)) == file.data}
         for name, argv in journal.harnesses.items():
             _disconnect(journal, name, argv, result)
         for name, file in journal.files.items():
             _restore(journal, Path(name), file, name in untouched, result)
+        result.restored = [name for name in result.restored if name not in undone]  # by an earlier run
         result.left += _find_other_hooks(journal)
         if with_memory:
             _remove_memory(journal, result)
-        if not any(isinstance(one, _Failure) for one in result.left):
+        if result.is_complete:
             _record_memories(journal)
             write_journal(machine, None)
             remove_lock(machine)
@@ -141,6 +148,13 @@ class _Failure(str):
     __slots__ = ()
 
 
+def _read_or_none(path: Path) -> bytes | None:
+    try:
+        return config_files.read(path)
+    except LineageError:  # the undo itself says so
+        return None
+
+
 def _is_as_written(file: FileBefore, path: Path) -> bool:
     data = config_files.read(path)
     return (None if data is None else compute_digest(data)) == file.after
@@ -158,7 +172,7 @@ def _disconnect(journal: SetupJournal, name: str, argv: tuple[str, ...], result:
         return
     outcome = hooks.reinstall(argv, name) if argv else hooks.uninstall(root, DEFAULT_AGENT, [name], dry_run=False)[0]
     if outcome.error:
-        result.left.append(_Failure(f"{name}: {outcome.error.message}"))
+        result.left.append(_Failure(f"{name} still has lineage's hooks: {outcome.error.message}"))
 
 
 def _find_other_hooks(journal: SetupJournal) -> Iterator[str]:
@@ -185,7 +199,7 @@ def _restore(journal: SetupJournal, path: Path, file: FileBefore, is_untouched: 
             result.restored.append(str(path))
             if file.data is None:
                 config_files.remove_folders(file.folders)
-        else:
+        elif not any(isinstance(one, _Failure) and f"{path}:" in one for one in result.left):
             result.left.append(f"{path}: others changed it since; lineage's part is out of it")
     except LineageError as error:
         result.left.append(_Failure(error.message))
