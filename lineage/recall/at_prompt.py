@@ -112,6 +112,10 @@ def _recall_text(
     # The newest come first, so that what is superseded goes first where there is no room, and is never alone.
     while len(items) > MAX_ITEMS or sum(item.tokens for item in items) > MAX_TOKENS:
         items.pop()
+    told = {item.id for item in items}
+    for one in candidates:
+        if one.id in told or one.verdict == "given":
+            one.verdict = "given" if one.id in told else "left out"
     return Recall(items, candidates)
 
 

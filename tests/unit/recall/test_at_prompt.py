@@ -264,9 +264,9 @@ def test_what_is_superseded_comes_after_what_holds_and_never_alone(tmp_path: Pat
             write_entries(ws, learned, at=at, origin=found.transcript_path or "", tags=(HEURISTIC,))
     connection = reader.open_index(str(tmp_path))
     assert connection.execute("select sum(standing), count(*) from book_entries where shelf = ''").fetchone() == (1, 2)
-    first, *others = recall(
-        tmp_path, "How often does the payment webhook retry, five times with exponential backoff?"
-    ).items
+    told = recall(tmp_path, "How often does the payment webhook retry, five times with exponential backoff?")
+    first, *others = told.items
+    assert {one.id for one in told.considered if one.verdict == "given"} == {one.id for one in told.items}
     assert "dead letter queue" in first.text
     assert all(one.title.startswith("superseded on 2026-11") for one in others)
     assert "five times" in " ".join(one.text for one in others)
