@@ -14,7 +14,7 @@ from lineage.cli.completion import complete_session
 from lineage.cli.output import cut_line, format_when, is_terminal, print_result, print_text
 from lineage.core.base.book_paths import BookRef
 from lineage.core.base.plural import pluralize
-from lineage.core.books.entry import CONFIRMED, Entry
+from lineage.core.books.entry import CONFIRMED, Entry, parse_before
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove, resolve_removal
 from lineage.pipeline.memory.books import refuse_agents
 from lineage.pipeline.memory.session_entries import find_session_entries, select_removed
@@ -76,7 +76,8 @@ def _print_entries_to_go(places: Sequence[tuple[BookRef, Entry]]) -> None:
     if places:
         print_text(f"with the session {pluralize(len(places), 'entry')} in books would be removed:")
     for ref, entry in places:
-        yours = ", edited or confirmed by you" if entry.source == CONFIRMED else ""
+        is_yours = entry.source == CONFIRMED or parse_before(entry)
+        yours = ", edited or confirmed by you" if is_yours else ""
         print_text(f"  {entry.id[:SHORT_ENTRY_ID]}  {ref.kind} of {ref.scope}{yours}")
         print_text(cut_line(f"      “{' '.join(entry.body.split())}”"), folds=False)
 

@@ -12,12 +12,13 @@ from typing import NamedTuple
 from lineage.core.base.about import FILE, split_subject
 from lineage.core.base.normalize import fold_text
 from lineage.core.format.synopsis_forms import BEGINS_WITH_RESULT, PASSIVE, RESULT
-from lineage.core.format.turns import ASSISTANT, Turn
+from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.amendments import measure_overlap
 from lineage.extraction.calls import EDITS, get_tool_name, list_call_files
-from lineage.extraction.sentences import split_sentences
+from lineage.extraction.sentences import list_sentence_texts, split_sentences
 
 _MAX_LENGTH = 400
+_READ_CHARS, _MAX_ASKED = 2000, 200  # of a prompt, and sentences of all: what is longer was pasted
 _MIN_SHARE, _MIN_SHARE_IN_FILES, _MIN_WEIGHT = 0.7, 0.5, 2
 _LEFT = re.compile(
     r"\b(?:todo|to do|next|later|still|remain\w*|left|open|not yet|pending|follow[- ]?up|will|would|should|could"
@@ -51,23 +52,37 @@ _DOING = re.compile(
 
 
 class SessionOutcome(NamedTuple):
-    """What a session says it has done, sentence by sentence, and the files that it edited, as its calls name them."""
+    """What a session says it has done, sentence by sentence, and the files that it edited, as its calls name them.
+
+    `mentions` are the sentences in which a person, or its last message, may speak of what is still open.
+    """
 
     sentences: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
 
 
 def read_outcome(turns: Iterable[Turn]) -> SessionOutcome:
     """Return the outcome of a session's turns: the sentences of its last message, and the edited files."""
-    last, files = "", dict[str, None]()
+    last, files, asked = "", dict[str, None](), list[str]()
     for turn in turns:
-        if turn.role == ASSISTANT and turn.text and not turn.name and not turn.thinking:
+        if turn.role == USER and turn.said:
+            asked += list_sentence_texts(turn.said[:_READ_CHARS], _MAX_LENGTH)
+        elif turn.role == ASSISTANT and turn.text and not turn.name and not turn.thinking:
             last = turn.text
         elif turn.role == ASSISTANT and turn.name and get_tool_name(turn) in EDITS:
             files |= dict.fromkeys(list_call_files(turn))
-    sentences = (one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task)
+    sentences = [one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task]
     done = (one.text for one in sentences if _says_done(one.text) and not _LEFT.search(one.folded))
-    return SessionOutcome(tuple(done), tuple(files))
+    left = (one.text for one in sentences if _LEFT.search(one.folded))
+    return SessionOutcome(tuple(done), tuple(files), (*asked[:_MAX_ASKED], *left))
+
+
+def is_mentioned(task: str, outcome: SessionOutcome) -> bool:
+    """Return whether a session speaks of a task, and doesn't say that it is done."""
+    subject = _DOING.sub(" ", fold_text(task))
+    overlaps = (measure_overlap(sentence, subject) for sentence in outcome.mentions)
+    return any(weight >= _MIN_WEIGHT and share >= _MIN_SHARE for weight, share in overlaps)
 
 
 def find_sentence_that_closes(task: str, about: Sequence[str], outcome: SessionOutcome) -> str:

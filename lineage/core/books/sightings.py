@@ -20,7 +20,7 @@ from lineage.core.books.entry import (
     set_heading_time,
 )
 
-SEEN, CLOSED = "seen", "closed"
+SEEN, CLOSED, MENTIONED = "seen", "closed", "mentioned"
 TASK_DAYS = 14
 _OF_SESSIONS = frozenset((USER_TURN, ASSISTANT_TURN))
 _MAX_LISTED = 10  # from each end: what is left then is the same in whatever order they come
@@ -106,16 +106,30 @@ def close_task(entry: Entry, at: str, origin: str) -> Entry:
     return set_done(entry, True)._replace(more=(*(item for item in entry.more if item[0] != CLOSED), closed))
 
 
-def reopen_task(entry: Entry, token: str) -> Entry:
-    """Return a task as open again if this session closed it, else as it is."""
-    if token not in naming.find_tokens(dict(entry.more).get(CLOSED, "")):
+def mention_task(entry: Entry, at: str, origin: str) -> Entry:
+    """Return a task as one that a session spoke of. Its comment links the last such session under `mentioned`."""
+    if at <= find_last_mention(entry):
         return entry
-    return set_done(entry, False)._replace(more=tuple(item for item in entry.more if item[0] != CLOSED))
+    mentioned = (MENTIONED, json.dumps({"at": at, "from": origin}))
+    return entry._replace(more=(*(item for item in entry.more if item[0] != MENTIONED), mentioned))
+
+
+def reopen_task(entry: Entry, token: str) -> Entry:
+    """Return a task as open again if this session closed it, and without its mention; else as it is."""
+    gone = [key for key in (CLOSED, MENTIONED) if token in naming.find_tokens(dict(entry.more).get(key, ""))]
+    left = entry._replace(more=tuple(item for item in entry.more if item[0] not in gone)) if gone else entry
+    return set_done(left, False) if CLOSED in gone else left
 
 
 def find_last_mention(entry: Entry) -> str:
     """Return when an entry was said or changed last, "" for text without a marker."""
-    return max(entry.at, entry.updated or "", *(one.at for one in read_sightings(entry)))
+    return max(entry.at, entry.updated or "", _read_mention(entry), *(one.at for one in read_sightings(entry)))
+
+
+def _read_mention(entry: Entry) -> str:
+    value = json.loads(dict(entry.more).get(MENTIONED, "{}"))
+    at = value.get("at") if isinstance(value, dict) else ""
+    return at if isinstance(at, str) else ""
 
 
 def is_stale(entry: Entry, now: str) -> bool:

@@ -15,11 +15,11 @@ from lineage.core.base.times import shift_time, to_date
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book
 from lineage.core.books.entry import TASK, Entry
-from lineage.core.books.sightings import TASK_DAYS, close_task
+from lineage.core.books.sightings import TASK_DAYS, close_task, mention_task
 from lineage.core.format.documents import Artifact
 from lineage.core.format.tool_overlap import Statement, ToolEvidence
 from lineage.core.format.turns import Turn
-from lineage.extraction.tasks import SessionOutcome, find_sentence_that_closes, read_outcome
+from lineage.extraction.tasks import SessionOutcome, find_sentence_that_closes, is_mentioned, read_outcome
 from lineage.index import SessionFilter
 from lineage.pipeline.memory.merge_statements import is_learned
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
@@ -76,7 +76,7 @@ def find_later_closings(ws: Workspace, artifact: Artifact) -> Iterator[Closing]:
 
 
 def close_tasks(ws: Workspace, closing: Closing) -> None:
-    """Tick the open tasks of a book that a session has done. The caller indexes the book."""
+    """Tick the open tasks of a book that a session has done, and note those it speaks of. The caller indexes it."""
     ref = closing.ref
     ws.documents.books.update(ref.scope, ref.kind, partial(_close, closing=closing))
 
@@ -88,6 +88,8 @@ def _close(book: Book, closing: Closing) -> Book:
             continue
         if find_sentence_that_closes(entry.body, entry.about, closing.outcome):
             book = book_edits.replace_entry(book, close_task(entry, closing.at, closing.origin))
+        elif is_mentioned(entry.body, closing.outcome):
+            book = book_edits.replace_entry(book, mention_task(entry, closing.at, closing.origin))
     return book
 
 

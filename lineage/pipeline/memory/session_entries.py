@@ -13,7 +13,7 @@ from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_pat
 from lineage.core.books import book_edits
 from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, parse_book, serialize_book
 from lineage.core.books.entry import Entry
-from lineage.core.books.sightings import CLOSED, read_sightings, take_over
+from lineage.core.books.sightings import CLOSED, MENTIONED, read_sightings, take_over
 from lineage.store import read_or_none
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -112,6 +112,6 @@ def _removable_ids(book: Book, token: str) -> list[str]:
 def _is_from_session(part: BookPart, token: str) -> bool:
     if part.entry is None:
         return False
-    links = [part.entry.origin or "", dict(part.entry.more).get(CLOSED, "")]
+    links = [part.entry.origin or "", *(dict(part.entry.more).get(key, "") for key in (CLOSED, MENTIONED))]
     links += [one.origin for one in read_sightings(part.entry)]
     return any(token in naming.find_tokens(link) for link in links)

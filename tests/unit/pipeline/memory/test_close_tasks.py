@@ -99,6 +99,26 @@ def test_what_a_person_typed_or_pinned_is_the_person_s_to_tick(ws: Workspace) ->
     assert read(ws) == [False]
 
 
+@pytest.mark.parametrize(
+    "turns",
+    [
+        ("We still have to write a test for the empty file.", "OK."),
+        ("Go on.", "The importer is faster. The test for the empty file is not written yet."),
+    ],
+)
+def test_a_session_that_speaks_of_a_task_keeps_it_from_going_stale(ws: Workspace, turns: tuple[str, str]) -> None:
+    entry = leave_task(ws)
+    at = "2026-11-30T12:00:00.000Z"
+    said = [{"role": role, "text": text} for role, text in zip(("user", "assistant"), turns, strict=True)]
+    token = end_session(at_time(ws, at), "s-4", transcript=said, project="/home/ada/demo", ended_at=at).session_token
+    for number in range(2):
+        (task,) = (one for one in ws.documents.books.read(BOOK).entries if one.id == entry.id)
+        assert (task.done, is_stale(task, "2026-12-10"), is_stale(task, "2026-12-15")) == (False, number == 1, True)
+        assert (token in "".join(value for _, value in task.more)) is (number == 0)
+        if number == 0:
+            remove(ws, token, reason="gone")
+
+
 def test_a_task_that_nobody_mentions_for_14_days_is_stale_and_out_of_the_context(ws: Workspace) -> None:
     entry = leave_task(ws)
     write_entry(ws, BOOK.scope, BOOK.kind, "Typed by hand.", at="2026-11-01T00:00:00Z")
