@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,12 @@ from lineage.cli import options
 from lineage.cli.output import format_counts, is_terminal, print_error, print_json, print_text
 from lineage.cli.typed_names import SCOPE_HELP, warn
 from lineage.core.base.about import split_subject
-from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, OTHER_NAMES
+from lineage.core.base.book_paths import CURATED, GLOBAL
 from lineage.core.base.project import is_absolute
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.remember import Memo, RememberResult, remember
 from lineage.workspace.book_folders import locate_scopes
-from lineage.workspace.typed_names import NamedProject, describe_unsaved, find_named, find_scope
+from lineage.workspace.typed_names import NamedProject, describe_unsaved, find_named, find_scope, suggest_kind
 from lineage.workspace.workspace import Workspace
 
 
@@ -110,24 +109,13 @@ def _choose_kind(kind: str | None, *, curated: bool, daily: bool) -> str:
     return kinds[0] if kinds else "note"
 
 
-def suggest_kind(name: str) -> str:
-    """Return the kind that a name of a person's own is nearly, "" for one of lineage's and for any other.
-
-    >>> suggest_kind("ruel"), suggest_kind("decisions"), suggest_kind("recipe")
-    ('rule', '', '')
-    """
-    known = (*KINDS, *OTHER_NAMES, CURATED)
-    is_own = name.lower() not in known and not name.startswith("daily/")
-    return next(iter(get_close_matches(name.lower(), known, 1, 0.7)), "") if is_own else ""
-
-
 def _remember(root: Path, memo: Memo, *, as_json: bool) -> int:
     """Remember, print the result and return the exit code: 1 for a text that was not taken."""
     with suppress(OSError):  # the folder may be gone
         memo = replace(memo, folder=str(Path.cwd()))
     result, named, place = run_in_workspace(root, partial(_remember_in, memo=memo, is_shown=is_terminal()), writes=True)
     warn(named.note)
-    if likely := suggest_kind(memo.kind):
+    if likely := suggest_kind(memo.kind, CURATED):
         warn(f"{memo.kind} is a kind of your own; did you mean `--kind {likely}`?")
     is_taken = result.status in ("remembered", "pending", "known")
     if as_json:

@@ -15,6 +15,7 @@ from lineage.app.workspace import run_in_workspace
 from lineage.cli import options
 from lineage.cli.output import is_terminal, print_json, print_synopsis, print_text, print_warning, strip_controls
 from lineage.cli.typed_names import warn
+from lineage.core.base.naming import ARTIFACT_KINDS
 from lineage.core.search.query import Filters, find_mistaken_filters, parse_query
 from lineage.errors import InvalidInput
 from lineage.index import Hit
@@ -161,8 +162,8 @@ def _suggest_filter(ws: Workspace, filters: Filters) -> str:
     """Return the filter that was probably meant, "" where all name something."""
     if project := suggest_project(ws, filters.project):
         return f"project:{project}"
-    kind = suggest_kind(filters.kinds)
-    return f"kind:{kind}" if kind else ""
+    kinds = [suggest_kind(kind, *ARTIFACT_KINDS) for kind in filters.kinds]
+    return f"kind:{kinds[0]}" if kinds and all(kinds) else ""
 
 
 def _print_hits(hits: Sequence[Hit], changes: Sequence[ChangedFiles | None]) -> None:

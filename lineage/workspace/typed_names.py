@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from lineage.core.base.book_paths import GLOBAL, KINDS, SCOPES, BookRef, parse_book_path
-from lineage.core.base.naming import ARTIFACT_KINDS
+from lineage.core.base.book_paths import GLOBAL, KINDS, OTHER_NAMES, SCOPES, BookRef, parse_book_path
 from lineage.core.base.project import is_absolute, is_repository
 from lineage.errors import InvalidInput
 from lineage.workspace.book_folders import BookFolders, resolve_project_folder
@@ -132,19 +131,17 @@ def suggest_project(ws: Workspace, name: str | None) -> str:
     return "" if not name or is_absolute(name) else _Called(ws, name).find_likely(name)
 
 
-def suggest_kind(kinds: Iterable[str]) -> str:
-    """Return the kind that is nearly one of these, "" for none, and where one of them is known.
+def suggest_kind(name: str, *more: str) -> str:
+    """Return the kind that a name of a person's own is nearly, "" for one of lineage's and for any other.
 
-    A person may remember under any kind, so an unknown one is no error.
+    `more` are kinds beside those of books.
 
-    >>> suggest_kind(["desicion"]), suggest_kind(["lesson", "lession"]), suggest_kind(["recipe"])
-    ('decision', '', '')
+    >>> suggest_kind("ruel"), suggest_kind("decisions"), suggest_kind("recipe"), suggest_kind("sumary", "summary")
+    ('rule', '', '', 'summary')
     """
-    known = (*ARTIFACT_KINDS, *KINDS)
-    typed = list(kinds)
-    if not {*known}.isdisjoint(typed):
-        return ""
-    return next((near for kind in typed for near in get_close_matches(kind, known, 1)), "")
+    known = (*KINDS, *OTHER_NAMES, *more)
+    is_own = name.lower() not in known and not name.startswith("daily/")
+    return next(iter(get_close_matches(name.lower(), known, 1, 0.7)), "") if is_own else ""
 
 
 def find_scope(ws: Workspace, text: str, *, claim: bool = False) -> NamedScope:
