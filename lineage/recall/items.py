@@ -73,8 +73,7 @@ def _quote(text: str) -> str:
 
 def _hide_tags(line: str) -> str:
     start = line.find("[")
-    while start >= 0:
-        end = line.find("]", start)
+    while start >= 0 and (end := line.find("]", start)) >= 0:
         word = line[start + 1 : end]
         if len(word) < _TAG_CHARS and "".join(filter(str.isalpha, word)).lower() in _TAGS:
             line = f"{line[:start]}({word}){line[end + 1 :]}"

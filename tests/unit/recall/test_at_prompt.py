@@ -1,5 +1,6 @@
 """Recall at a prompt: what is given, what never is, and that it costs a hook no more than the standard library."""
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from lineage.recall import reader
 from lineage.recall.at_prompt import MAX_ITEMS, MAX_TOKENS, recall_at_prompt
 from lineage.recall.evidence import Word, split_sentences
 from lineage.recall.floor import load_floor
-from lineage.recall.items import Recall
+from lineage.recall.items import Recall, RecalledItem, format_item
 from tests.support.books import write_entry
 from tests.support.workspace import end_session, make_turns, open_test_workspace
 
@@ -71,6 +72,22 @@ def test_asked_again_nothing_is_given_that_was_too_much_worse_before(tmp_path: P
     again = recall(tmp_path, given={first.id, token}, owns_folder=lambda _: True)
     assert again.items == ()
     assert "given before" in {one.verdict for one in again.considered}
+
+
+@given(st.text("[]( )-userSTATdiv\n\r\x85\u2028>"))
+def test_a_quotation_s_lines_are_quoted_and_hold_no_tag(text: str) -> None:
+    quoted = format_item(RecalledItem("", text, "", "", "2026-11-20", "passage")).partition("\n")[2]
+    shown = quoted.split("\n") if quoted else []
+    kept = [line for line in text.splitlines() if line.strip()]
+    assert [line[:2] for line in shown] == ["> "] * len(kept)
+    assert [len(line) for line in shown] == [2 + len(line.rstrip()) for line in kept]
+    assert not re.search(r"\[\s*(user\W?stated|derived)\s*\]", "\n".join(shown), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ["one of [derived,", "[user-stated", "a [b [user-stated] c [derived", "[" * 5000])
+def test_an_open_bracket_is_left_alone(text: str) -> None:
+    shown = format_item(RecalledItem("", text, "", "", "2026-11-20", "passage"))
+    assert len(shown) == len(text) + len("[2026-11-20 · passage]\n> ") and "[user-stated]" not in shown
 
 
 TRACE = """Traceback (most recent call last):
