@@ -19,7 +19,10 @@ MAX_ITEMS = 2
 _MAX_CHARS = 800
 _READ_CHARS = 20_000  # of a command, and of either end of an error's output
 _PARTS = re.compile(r"&&|\|\|?|;|\n|\$\(|[()`]")
-_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+# What a commit, a pull request or a terminal is told. Other quotations may be run: `ssh host 'make test'`.
+_TOLD = re.compile(
+    r"((?<!\S)(?:-\w{0,8}m|--(?:message|title|body|notes)|echo|printf)[ =]\s*)('[^']*'|\"(?:\\.|[^\"\\])*\")"
+)
 _ASSIGNMENT = re.compile(r"\w+=\S*")
 _RUNNERS = (
     ("sudo",), ("env",), ("time",), ("nohup",), ("!",), ("{",), ("npx",), ("uv", "run"), ("poetry", "run"),
@@ -131,7 +134,7 @@ def _normalize(command: str) -> str:
     ['git commit -m "fix pytest is green"', 'echo "', 'make lint', '"']
     """
     lines = []
-    for part in _PARTS.split(_QUOTED.sub(_join_quoted, command)):
+    for part in _PARTS.split(_TOLD.sub(_join_told, command)):
         words = part.split()
         while words and (_ASSIGNMENT.fullmatch(words[0]) or (words[0],) in _RUNNERS or tuple(words[:2]) in _RUNNERS):
             del words[: 2 if tuple(words[:2]) in _RUNNERS else 1]
@@ -141,10 +144,11 @@ def _normalize(command: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _join_quoted(match: re.Match[str]) -> str:
+def _join_told(match: re.Match[str]) -> str:
     """Return a quotation without what would end a command, unless it runs one itself."""
-    text = match[0]
-    return text if text[0] == '"' and ("$(" in text or "`" in text) else _PARTS.sub(" ", text)
+    before, text = match.groups()
+    runs = text[0] == '"' and ("$(" in text or "`" in text)
+    return match[0] if runs else f"{before}{_PARTS.sub(' ', text)}"
 
 
 def _runs(commands: str, name: str) -> bool:

@@ -93,7 +93,13 @@ def test_a_lesson_is_told_at_its_file_once_a_session(root: Path, demo: Path, act
         ('echo "$(alembic upgrade head)"', True),
         ('git commit -m "fix; alembic upgrade works"', False),
         ("git commit -m 'fix (alembic upgrade) at last'", False),
+        ("git commit -am 'fix it\n\nalembic upgrade works'", False),
         ("echo 'a'; alembic upgrade head", True),
+        ("# Let's run the migrations\nalembic upgrade head\necho 'done'", True),
+        ("echo don\\'t && alembic upgrade head && echo won\\'t", True),
+        ("ssh prod 'cd /srv && alembic upgrade head'", True),
+        ('docker exec app sh -c "cd /app && alembic upgrade head"', True),
+        ("cat > n.md <<EOF\nDon't panic\nEOF\nalembic upgrade head && echo 'ok'", True),
     ],
 )
 def test_what_a_quotation_says_is_no_command(act: Act, command: str, is_told: bool) -> None:
