@@ -65,9 +65,10 @@ def locate_file(path: str, folder: str, project_keys: "Sequence[str]") -> "tuple
     while not os.path.isdir(parent) and parent != os.path.dirname(parent):  # an edit makes its folders
         parent, name = os.path.split(parent)
         below = f"{name}/{below}"
-    root = identify_folder(folder)[0] or folder
-    if not has_repository(parent) and (inside := strip_project(path, root)) != path:
-        return inside, list(project_keys)
+    if not has_repository(parent):
+        root, real = identify_folder(folder)[0] or folder, os.path.join(os.path.realpath(parent), below)
+        if (inside := strip_project(real, os.path.realpath(root))) != real:
+            return inside, list(project_keys)
     return "/".join(filter(None, (find_subfolder(parent), below))), list_project_keys(parent)
 
 

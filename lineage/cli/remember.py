@@ -186,7 +186,8 @@ def _print_result(result: RememberResult, project: str) -> None:
         print_text(f"waits: {result.id}, {place}: called from inside {result.harness}")
     else:
         print_text(f"{result.status}: {result.id or 'under an id of its book'}, {place} {result.trust or ''}".rstrip())
-    bound = [f"bound to the {sort} {name}" for sort, name in map(split_subject, result.about)]
+    subjects = map(split_subject, result.about)
+    bound = [f"bound to the {'folder' if name.endswith('/') else sort} {name}" for sort, name in subjects]
     for line in filter(None, (*bound, project, result.hint)):
         print_text(f"  {line}")
     if result.redactions:

@@ -30,6 +30,7 @@ _MAX_CHARACTERS = 4_000
 
 Text = str | SkipJsonSchema[None]
 Texts = Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=20)]
+Places = Annotated[list[Annotated[str, Field(max_length=400)]], Field(max_length=20)]
 
 
 def _text(about: str, most: int = _MAX_CHARACTERS) -> Any:
@@ -99,7 +100,7 @@ class Remember(RequestModel):
     scope: Annotated[Text, _text("Only if not where the kind belongs: project/NAME, peer/NAME, global.")] = None
     tags: Annotated[Texts, Field(description="Tags.")] = Field(default=[])
     supersedes: Annotated[Texts, Field(description="Ids of entries that it takes the place of.")] = Field(default=[])
-    about: Annotated[Texts, Field(description="Files, folders, commands or errors that it is bound to.")] = Field(
+    about: Annotated[Places, Field(description="Files, folders, commands or errors that it is bound to.")] = Field(
         default=[]
     )
     curated: Annotated[

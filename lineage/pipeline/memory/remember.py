@@ -14,7 +14,7 @@ from lineage.core.base.book_paths import CURATED, GLOBAL, KINDS, PENDING, BookRe
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.naming import DEFAULT_AGENT, Identity, validate_agent_id
 from lineage.core.base.normalize import normalize_text
-from lineage.core.base.project import has_project, is_absolute
+from lineage.core.base.project import has_project, is_absolute, is_repository
 from lineage.core.books.entry import USER_STATED, Entry, compute_entry_id, format_entry_body
 from lineage.core.books.sightings import TASK_DAYS, find_last_mention, is_aged_task
 from lineage.core.format.turns import ASSISTANT, USER
@@ -27,7 +27,7 @@ from lineage.pipeline.memory.book_changes import change_books
 from lineage.pipeline.memory.books import DONE, SUPERSEDED, EntryLocation, find_entry, read_contents, validate_book
 from lineage.pipeline.memory.entry_writer import write_drafts
 from lineage.pipeline.memory.memo_subjects import resolve_subject
-from lineage.projects import find_project_key
+from lineage.projects import find_project_key, list_project_keys
 from lineage.workspace.book_folders import resolve_project_folder
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
@@ -149,10 +149,11 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
 
 
 def _resolve_subjects(memo: Memo) -> tuple[str, ...]:
-    place = memo.project or memo.folder or ""
-    root = place if is_absolute(place) else ""
     # A scope may be that of another project than the one that the caller works in.
-    return tuple(resolve_subject(text, root, is_fixed=memo.scope is None) for text in memo.about)
+    place = memo.project or (memo.folder if memo.scope is None else None) or ""
+    folder = place if is_absolute(place) else ""
+    keys = list_project_keys(folder) if folder else [place] if is_repository(place) else []
+    return tuple(resolve_subject(text, folder, keys) for text in memo.about)
 
 
 def _find_caller_sessions(ws: Workspace, agent_id: str, caller: Caller | None) -> list[_CallerSession]:

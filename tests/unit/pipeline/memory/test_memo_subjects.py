@@ -10,7 +10,8 @@ import pytest
 
 from lineage.errors import InvalidInput
 from lineage.pipeline.memory.memo_subjects import resolve_subject
-from tests.support.git import make_repository
+from lineage.projects import list_project_keys
+from tests.support.git import make_repository, run_git
 
 
 @pytest.fixture
@@ -22,6 +23,10 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     return folder
+
+
+def resolve(name: str, folder: Path) -> str:
+    return resolve_subject(name, str(folder), list_project_keys(str(folder)))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_what_is_named_is_bound_to(root: Path, name: str, subject: str) -> None:
-    assert resolve_subject(name.format(root=root), str(root)) == subject
+    assert resolve(name.format(root=root), root) == subject
 
 
 OUTSIDE = (
@@ -58,28 +63,57 @@ OUTSIDE = (
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_file_outside_of_the_project_is_refused(root: Path, name: str) -> None:
     with pytest.raises(InvalidInput):
-        resolve_subject(name.format(root=root), str(root))
+        resolve(name.format(root=root), root)
 
 
 def test_a_project_without_a_repository_has_files_and_another_s_are_refused(root: Path) -> None:
     plain = root.parent / "plain"
     (plain / "src").mkdir(parents=True)
-    assert resolve_subject(f"{plain}/src/x.py", str(plain)) == "file:src/x.py"
+    assert resolve(f"{plain}/src/x.py", plain) == "file:src/x.py"
     with pytest.raises(InvalidInput, match="no file of"):
-        resolve_subject(f"{root}/gen/a.py", str(plain))
+        resolve(f"{root}/gen/a.py", plain)
 
 
 def test_without_a_project_a_file_of_any_repository_is_known_and_no_other(root: Path) -> None:
     other = make_repository(root.parent / "other")
-    assert resolve_subject(f"{other}/x.py", "") == "file:x.py"
-    assert resolve_subject(f"{other}/x.py", str(root), is_fixed=False) == "file:x.py"
+    assert resolve_subject(f"{other}/x.py", "", []) == "file:x.py"
+    assert resolve_subject(f"{other}/x.py", str(root), []) == "file:x.py"
     for where in ("", str(root)):
         with pytest.raises(InvalidInput, match="no file of"):
-            resolve_subject("/etc/hosts.conf", where, is_fixed=False)
+            resolve_subject("/etc/hosts.conf", where, [])
+
+
+def test_what_is_there_is_found_from_the_caller_s_folder(root: Path) -> None:
+    (root / "packages/api/src").mkdir(parents=True)
+    for name in ("packages/api/src/app.py", "packages/api/Makefile", "packages/web.py"):
+        (root / name).touch()
+    api = root / "packages/api"
+    names = ("src/app.py", "./src/app.py", "Makefile", "src", "../web.py", "src/new.py", "gen/a.py")
+    found = ["packages/api/src/app.py"] * 2 + ["packages/api/Makefile", "packages/api/src/", "packages/web.py"]
+    assert [resolve(name, api) for name in names] == [f"file:{one}" for one in (*found, "src/new.py", "gen/a.py")]
+    (root / "link").symlink_to(api)
+    assert resolve("link/src/app.py", root) == resolve(f"{root}/link/src/app.py", root) == f"file:{found[0]}"
+
+
+def test_a_folder_that_is_another_project_or_a_worktree_is_refused(root: Path) -> None:
+    make_repository(root / "vendor/sub")
+    run_git("-C", root, "worktree", "add", "-q", root / ".worktrees/more")
+    for name in ("vendor/sub", "vendor/sub/", f"{root}/vendor/sub", f"{root}/.worktrees/more", "vendor/sub/x.py"):
+        (root / "vendor/sub/x.py").touch()
+        with pytest.raises(InvalidInput):
+            resolve(name, root)
+    assert resolve("vendor/", root) == "file:vendor/"
+
+
+def test_a_project_without_a_repository_is_known_behind_a_link_too(root: Path) -> None:
+    plain, link = root.parent / "plain", root.parent / "link"
+    (plain / "src").mkdir(parents=True)
+    link.symlink_to(plain)
+    for folder in (plain, link):
+        for place in (plain, link):
+            assert resolve(f"{place}/src/x.py", folder) == "file:src/x.py"
 
 
 def test_a_file_of_a_worktree_is_known_by_its_path_there(root: Path) -> None:
-    from tests.support.git import run_git
-
     run_git("-C", root, "worktree", "add", "-q", root / ".worktrees/more")
-    assert resolve_subject(f"{root}/.worktrees/more/db/env.py", str(root)) == "file:db/env.py"
+    assert resolve(f"{root}/.worktrees/more/db/env.py", root) == "file:db/env.py"
