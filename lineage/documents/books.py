@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby
 
 from lineage.core.base.book_paths import BOOKS, CURATED, CURATED_PATH, GLOBAL, PENDING, BookRef, parse_book_path
@@ -95,13 +95,14 @@ class Books:
 
     def forget(self, scope: str, kind: str, identifier: str) -> None:
         """Forget an entry on all shelves. Raises NotFoundError for none, InvalidInput without its end marker."""
-        is_known = False
-        for ref in self.list_shelves(scope, kind):
-            book = self.read(ref)
+        shelves = {ref: self.read(ref) for ref in self.list_shelves(scope, kind)}
+        entries = [entry for book in shelves.values() for entry in book.entries if entry.id == identifier]
+        for ref, book in shelves.items():
             if identifier in book.forgotten_ids or any(entry.id == identifier for entry in book.entries):
                 self.write_merged(ref, book, book_edits.forget(book, identifier))
-                is_known = True
-        if not is_known:
+            else:
+                self.write_merged(ref, book, reduce(book_edits.inherit, entries, book))
+        if not (entries or any(identifier in book.forgotten_ids for book in shelves.values())):
             hint = f"`lineage memory show {scope} {kind}` prints its entries with ids"
             raise NotFoundError(f"no entry {identifier[:40]!r} in {kind} of {scope}", hint=hint)
 

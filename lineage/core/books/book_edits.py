@@ -135,6 +135,12 @@ def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
     return with_parts(book, parts)
 
 
+def inherit(book: Book, older: Entry) -> Book:
+    """Let what superseded an entry of another shelf supersede what that one did: it goes."""
+    parts = tuple(_inherit(book, part, older) for part in book.parts)
+    return book if parts == book.parts else with_parts(book, parts)
+
+
 def _inherit(book: Book, part: BookPart, older: Entry) -> BookPart:
     """Return the part with what an older entry supersedes, if its own supersedes that one."""
     entry = part.entry
@@ -153,8 +159,13 @@ def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book,
 
 
 def bring_back(archive: Book, book: Book, identifier: str) -> tuple[Book, Book]:
-    """Move an archived entry into the book in use. Return both books, the archive first. Raises as `find_part` does."""
+    """Move an archived entry into the book in use. Return both books, the archive first. Raises as `find_part` does.
+
+    One that the book has already, perhaps in other words by now, stays where it is.
+    """
     entry = find_entry(archive, identifier)
+    if any(known.id == identifier for known in book.entries):
+        return archive, book
     return remove_entry(archive, identifier), _receive(book, entry)
 
 

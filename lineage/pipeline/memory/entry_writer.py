@@ -18,7 +18,7 @@ from lineage.core.base.about import MAX_SUBJECTS
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books.book import Book, find_superseded
+from lineage.core.books.book import Book, can_supersede, find_superseded
 from lineage.core.books.entry import TASK, UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
 from lineage.core.books.sightings import add_sighting, find_last_mention
 from lineage.core.capture.capture import DATA_TAG
@@ -38,6 +38,8 @@ from lineage.pipeline.memory.merge_statements import (
     compute_statement_id,
     is_about_same,
     is_learned,
+    is_overruled,
+    list_ids_to_forget,
 )
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import read_or_none
@@ -222,17 +224,28 @@ def _write_book(
 
 
 def _find_said_again(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) -> list[tuple[BookRef, str]]:
-    """Return the archived entries that a later session says again, with their archives: they are still of use."""
+    """Return the archived entries that a later session says again, with their archives: they are still of use.
+
+    None that the user has forgotten, that a newer entry overrules, or that is the user's while an agent says it again.
+    """
     archives = [ref for ref in books if ref.shelf not in ("", PENDING)]
     said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
     if not (archives and said):
         return []
-    superseded = find_superseded(entry for book in books.values() for entry in book.entries)
-    held = ((ref, old, said.get(normalize_text(old.body))) for ref in archives for old in books[ref].active_entries)
+    used = next(book for ref, book in books.items() if not ref.shelf)
+    gone = frozenset[str]().union(*(book.forgotten_ids for book in books.values()))
+    gone |= find_superseded(entry for book in books.values() for entry in book.entries)
+    gone |= {entry.id for entry in used.entries}
     return [
         (ref, old.id)
-        for ref, old, again in held
-        if again and again.at > find_last_mention(old) and old.id not in superseded and not old.done
+        for ref in archives
+        for old in books[ref].active_entries
+        if (again := said.get(normalize_text(old.body)))
+        and again.at > find_last_mention(old)
+        and not old.done
+        and can_supersede(again.trust, old.trust)
+        and gone.isdisjoint((old.id, *list_ids_to_forget(used.scope, used.kind, old)))
+        and not is_overruled(used, old)
     ]
 
 

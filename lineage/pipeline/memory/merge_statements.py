@@ -45,6 +45,12 @@ def may_supersede(book: Book, newer: Entry, older: Entry) -> bool:
     return can_supersede(newer.trust, older.trust) and not is_protected
 
 
+def is_overruled(book: Book, older: Entry) -> bool:
+    """Return whether an entry that a book has in use amends one that isn't there."""
+    newer = (one for one in book.active_entries if one.at >= older.at and not one.is_unjudged)
+    return any(may_supersede(book, one, older) and amends(one.body, older.body) for one in newer)
+
+
 def compute_statement_id(scope: str, kind: str, text: str) -> str:
     """Return the id of all near-duplicates of a text: it stays behind where one is forgotten. "" without words."""
     key = build_statement_key(text)

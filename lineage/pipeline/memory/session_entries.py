@@ -7,6 +7,7 @@ result names its book.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path, session_scope
@@ -33,7 +34,7 @@ def find_session_entries(ws: Workspace, token: str) -> SessionEntries:
     places = [(ref, entry) for ref in own_books for entry in ws.documents.books.read(ref).entries]
     damaged_paths = []
     for ref, book in _other_books(ws, token):
-        places += [(ref, book_edits.find_entry(book, name)) for name in _removable_ids(book, token)]
+        places += [(ref, entry) for entry in _list_removable(book, token)]
         if any(_is_from_session(part, token) for part in remove_session(book, token).parts):
             damaged_paths.append(ref.path)
     return SessionEntries(tuple(places), tuple(damaged_paths))
@@ -69,15 +70,19 @@ def list_session_books(ws: Workspace, token: str) -> list[str]:
 def forget_session_entries(ws: Workspace, token: str) -> None:
     """Forget a session's entries in other books, and index all books that held one."""
     refs = {BookRef(scope, kind) for scope, kind in ws.index.find_books_of_sessions([token])}
-    for ref, _ in _other_books(ws, token):
+    for ref, book in _other_books(ws, token):
+        gone = [entry for entry in _list_removable(book, token) if entry.supersedes and not take_over(entry, token)]
         ws.documents.books.update(ref.scope, ref.kind, lambda book: remove_session(book, token), ref.shelf)
+        for shelf in ws.documents.books.list_shelves(ref.scope, ref.kind) if gone else ():
+            others = ws.documents.books.read(shelf)
+            ws.documents.books.write_merged(shelf, others, reduce(book_edits.inherit, gone, others))
         refs.add(ref)
     index_books(ws, sorted(refs))
 
 
 def remove_session(book: Book, token: str) -> Book:
     """Return the book with the session's entries forgotten; those that others said too are theirs, under their ids."""
-    taken_over = {name: take_over(book_edits.find_entry(book, name), token) for name in _removable_ids(book, token)}
+    taken_over = {entry.id: take_over(entry, token) for entry in _list_removable(book, token)}
     for name, left in taken_over.items():
         if left and left.id == name:
             book = book_edits.replace_entry(book, left)
@@ -101,6 +106,10 @@ def _other_books(ws: Workspace, token: str) -> Iterator[tuple[BookRef, Book]]:
             book = parse_book(blob.data, ref.scope, ref.kind)
             if any(_is_from_session(part, token) for part in book.parts):
                 yield ref, book
+
+
+def _list_removable(book: Book, token: str) -> list[Entry]:
+    return [book_edits.find_entry(book, name) for name in _removable_ids(book, token)]
 
 
 def _removable_ids(book: Book, token: str) -> list[str]:

@@ -14,10 +14,21 @@ from typing import Any
 import pytest
 
 from lineage.core.base.book_paths import PENDING, BookRef
-from lineage.core.books.entry import ASSISTANT_TURN, DERIVED, MANUAL, USER_STATED, Entry, new_entry
+from lineage.core.books.book import append_parts, make_entry_part, new_book
+from lineage.core.books.book_edits import Cap, add
+from lineage.core.books.entry import (
+    ASSISTANT_TURN,
+    DERIVED,
+    MANUAL,
+    USER_STATED,
+    Entry,
+    new_entry,
+    replace_body,
+)
 from lineage.core.format.documents import Tombstone
 from lineage.errors import InvalidInput
 from lineage.extraction.admission_policy import HEURISTIC, TERMINAL, Admission, Provenance
+from lineage.pipeline.memory import books
 from lineage.pipeline.memory.entry_writer import WriteResult, parse_quote, write_entries
 from lineage.workspace.workspace import Workspace
 from tests.support.workspace import NOW, at_time, open_memory_workspace, read_store
@@ -205,6 +216,60 @@ def test_what_a_later_session_says_again_comes_back_from_the_archive_and_stays(w
     assert sorted(texts) == sorted(
         one for one in (*bodies(ws, scope), *bodies(ws, scope, shelf="2026")) if one in texts
     )
+
+
+def archive(ws: Workspace, text: str, **values: Any) -> Entry:
+    """An entry of a session, in the archive."""
+    kept(ws, said(text, turn_id="t-aaaaaaaaaa", **values), tags=(HEURISTIC,))
+    ws.documents.books.roll_over("project/demo", "decision", Cap(0, 0))
+    (entry,) = ws.documents.books.get("project/demo", "decision", "2026").entries
+    return entry
+
+
+def say_again(ws: Workspace, text: str, **values: Any) -> None:
+    later = at_time(ws, "2026-11-23T00:00:00.000Z")
+    kept(later, said(text, turn_id="t-bbbbbbbbbb", **values), tags=(HEURISTIC,), origin=LATER_PATH)
+
+
+def test_what_a_newer_word_overrules_or_an_agent_says_of_the_user_s_stays_archived(ws: Workspace) -> None:
+    old = "Use npm for the web app."
+    archive(ws, old, role="user")
+    say_again(ws, old)
+    assert bodies(ws) == []
+    new = "Use pnpm for the web app, no longer npm."
+    kept(ws, said(new, role="user", turn_id="t-cccccccccc"), tags=(HEURISTIC,))
+    say_again(ws, old, role="user")
+    assert bodies(ws) == [new]
+
+
+def test_what_was_forgotten_or_is_in_use_in_other_words_stays_archived(ws: Workspace) -> None:
+    entry = archive(ws, TEXT)
+    book = BookRef("project/demo", "decision")
+    edited = make_entry_part(new_book(book.scope, book.kind), replace_body(entry, "Edited elsewhere, and kept."))
+    ws.documents.books.update(book.scope, book.kind, lambda known: append_parts(known, edited))
+    say_again(ws, TEXT)
+    assert bodies(ws) == ["Edited elsewhere, and kept."]
+    ws.documents.store.delete(book.path)
+    kept(ws, said(f"Please, {TEXT}", turn_id="t-dddddddddd"), tags=(HEURISTIC,))
+    (near,) = ws.documents.books.read(book).entries
+    books.forget_entry(ws, near.id)
+    say_again(ws, TEXT)
+    assert bodies(ws) == []
+
+
+def test_the_oldest_of_three_stays_overruled_where_the_middle_one_is_archived(ws: Workspace) -> None:
+    first, second = (
+        new_entry("project/demo", "decision", text, at=NOW, source=MANUAL) for text in ("One thing.", "Two things.")
+    )
+    second = second._replace(supersedes=(first.id,))
+    for entry in (first, second):
+        ws.documents.books.add("project/demo", "decision", entry)
+    ws.documents.books.roll_over("project/demo", "decision", Cap(0, 0))
+    third = new_entry("project/demo", "decision", "Three.", at=NOW, source=MANUAL, supersedes=(second.id,))
+    ws.documents.books.update("project/demo", "decision", lambda book: add(book, third))
+    books.forget_entry(ws, second.id)
+    (left,) = ws.documents.books.read(BookRef("project/demo", "decision")).entries
+    assert left.supersedes == (second.id, first.id)
 
 
 def test_every_entry_is_shelved_also_where_it_was_there_already(ws: Workspace) -> None:
