@@ -37,6 +37,10 @@ _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a questi
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
 _MIN_REVIEW = 3  # sentences
+# An item that says that there is none, or that it is done.
+_IS_NONE = re.compile(
+    r"[^\w✅✔☑~]*(?:[✅✔☑]|~~|(?:none|nothing|n/a|nada|rien|nichts|keine?r?|nenhuma?|ninguna?)\b|なし|無)"
+)
 _MIN_LISTED = 2  # words beside the code of an item
 _RARE, _OFTEN, _VERY_OFTEN = 0.7, 1.6, 2.6  # of words in a session
 _LONG_TALK = 40  # sentences: in fewer no word comes often
@@ -124,8 +128,9 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
     message = list(describe_message(text, len(sentences)))
     for number, sentence in enumerate(sentences):
         own = language if is_unspaced(sentence.folded) or language not in UNSPACED else "en"
-        label = find_label(sentence.folded) or (_find_listed(sentence) if turn.role == ASSISTANT else "")
         forms = _find_request_of_path(sentence.folded, own) or find_forms(sentence.folded, own)
+        is_listed = turn.role == ASSISTANT and sentence.lead and "^change" not in forms and _is_listed(sentence)
+        label = find_label(sentence.folded) or _TASK * bool(is_listed)
         names = find_names(sentence.text)
         if label:  # what follows it may be an errand, or say that something is left
             rest = find_forms(sentence.folded.partition(":")[2], own)
@@ -145,12 +150,13 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
         yield Utterance(sentence, turn.role, turn.id, place, label, seen, marks, find_content(words), names)
 
 
-def _find_listed(sentence: Sentence) -> str:
-    """Return the kind of an item in a list that an agent leads into by the name of what is left to do, else ""."""
-    if not sentence.lead or len(tokenize_folded(sentence.folded)) < _MIN_LISTED:
-        return ""
+def _is_listed(sentence: Sentence) -> bool:
+    """Return whether an item stands in a list that an agent leads into by the name of what is left to do."""
+    if len(tokenize_folded(sentence.folded)) < _MIN_LISTED or _IS_NONE.match(sentence.text.lower()):
+        return False
     lead = fold_without_emphasis(sentence.lead).rstrip(" :：")
-    return _TASK if find_label(f"{lead}:") == _TASK else ""
+    # What is remaining may be anything: a disk has 3 GB.
+    return find_label(f"{lead}:") == _TASK and tokenize_folded(lead) != ["remaining"]
 
 
 def _find_request_of_path(folded: str, language: str) -> dict[str, str]:

@@ -74,6 +74,7 @@ _CONTRASTS = frozenset({"negation", "instead", "we"})
 _HOWS = _CONTRASTS | {"must", "standing", "rule", "norm", "state"}
 _PARTICULAR = _OF_THE_MOMENT | {"code", "one code", "guess", "under 5 words"}
 _POINTING = frozenset({"it", "that", "this", "they", "these", "those", "he", "she"})
+_BUT = re.compile(r"[,;] ?(?:but|however|yet|aber|jedoch|pero|mas|mais)\b|但是?|けど|けれど|のに")
 _BUSINESS = frozenset({"process", "operation", "tests"})  # of a session: its plan, its pull request, its tests
 
 
@@ -105,7 +106,8 @@ def _is_rule(one: Utterance) -> bool:
 def _is_lifted(one: Utterance) -> bool:
     """Return whether a sentence says of something that it names that it need no longer be so."""
     is_named = "four content words" in one.seen or is_unspaced(one.sentence.folded)
-    return LIFTED in one.marks and is_named and _REPORTED.isdisjoint(one.seen)
+    is_complaint = not _REPORTED.isdisjoint(one.seen) or _BUT.search(one.sentence.folded) is not None
+    return LIFTED in one.marks and is_named and not is_complaint
 
 
 def _is_reminder(one: Utterance) -> bool:

@@ -46,6 +46,7 @@ _GOES_ON = re.compile(  # behind "etc."
     r"(?:all|and|are|at|by|can|for|from|in|into|is|of|on|or|should|that|to|when|which|will|with|e|en|et|in|oder|ou|para|"
     r"pour|und|y)\b"
 )
+_MAX_LEAD = 80  # characters of what leads into a list
 _EMPHASIS = re.compile(r"\*+|__+|~~")
 _MASK = "\ue000"
 
@@ -80,7 +81,7 @@ def split_sentences(text: str, max_length: int) -> Iterator[Sentence]:
                 folded = fold_without_emphasis(masked[begin:end])
                 after = line[end:].rstrip() if len(line) - end <= max_length else ""
                 is_first_of_item = is_item and is_first
-                shown = lead if is_first_of_item else ""
+                shown = lead if is_first_of_item and box not in ("x", "X") else ""
                 yield Sentence(line[begin:end], folded, box == " " and is_first, is_first_of_item, before, after, shown)
             previous = begin
 
@@ -131,12 +132,13 @@ def _prose_lines(text: str) -> Iterator[tuple[str, str]]:
         if blocks.is_inside(line) or not line.strip():
             continue
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        is_prose = not _RULE.match(following) and _is_prose(line)
+        is_rule, is_underlined = _RULE.match(line), _RULE.match(following)
+        is_prose = not is_underlined and _is_prose(line)
         if is_prose:
             yield line, lead
-        if _LEAD.match(line) or line.endswith((":", "：")):
-            lead = line
-        elif is_prose and not _LISTED.match(line):
+        if not is_rule and (is_underlined or _LEAD.match(line) or line.endswith((":", "："))):
+            lead = line if len(line) <= _MAX_LEAD else ""
+        elif (is_rule and not lines[number - 1].strip()) or (is_prose and not _LISTED.match(line)):
             lead = ""
 
 

@@ -7,6 +7,7 @@ task open.
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from lineage.core.base.about import FILE, split_subject
@@ -15,7 +16,7 @@ from lineage.core.format.synopsis_forms import BEGINS_WITH_RESULT, PASSIVE, RESU
 from lineage.core.format.turns import ASSISTANT, USER, Turn
 from lineage.extraction.amendments import measure_overlap
 from lineage.extraction.calls import EDITS, get_tool_name, list_call_files
-from lineage.extraction.sentences import list_sentence_texts, split_sentences
+from lineage.extraction.sentences import split_sentences
 
 _MAX_LENGTH = 400
 _READ_CHARS, _MAX_ASKED = 2000, 200  # of a prompt, and sentences of all: what is longer was pasted
@@ -67,15 +68,16 @@ def read_outcome(turns: Iterable[Turn]) -> SessionOutcome:
     last, files, asked = "", dict[str, None](), list[str]()
     for turn in turns:
         if turn.role == USER and turn.said:
-            asked += list_sentence_texts(turn.said[:_READ_CHARS], _MAX_LENGTH)
+            sentences = split_sentences(turn.said[:_READ_CHARS], _MAX_LENGTH)
+            asked += [one.text for one in sentences if _LEFT.search(one.folded) or not _says_done(one.text)]
         elif turn.role == ASSISTANT and turn.text and not turn.name and not turn.thinking:
             last = turn.text
         elif turn.role == ASSISTANT and turn.name and get_tool_name(turn) in EDITS:
             files |= dict.fromkeys(list_call_files(turn))
-    sentences = [one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task]
-    done = (one.text for one in sentences if _says_done(one.text) and not _LEFT.search(one.folded))
-    left = (one.text for one in sentences if _LEFT.search(one.folded))
-    return SessionOutcome(tuple(done), tuple(files), (*asked[:_MAX_ASKED], *left))
+    closing = [one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task]
+    done = (one.text for one in closing if _says_done(one.text) and not _LEFT.search(one.folded))
+    left = (one.text for one in closing if _LEFT.search(one.folded))
+    return SessionOutcome(tuple(done), tuple(files), (*asked[:_MAX_ASKED], *islice(left, _MAX_ASKED)))
 
 
 def is_mentioned(task: str, outcome: SessionOutcome) -> bool:

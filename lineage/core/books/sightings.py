@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lineage.core.base import naming
 from lineage.core.base.normalize import normalize_text
-from lineage.core.base.times import shift_time, to_date
+from lineage.core.base.times import shift_time, to_date, to_utc_or_none
 from lineage.core.books.entry import (
     ASSISTANT_TURN,
     ENTRY_ID,
@@ -129,7 +129,7 @@ def find_last_mention(entry: Entry) -> str:
 def _read_mention(entry: Entry) -> str:
     value = json.loads(dict(entry.more).get(MENTIONED, "{}"))
     at = value.get("at") if isinstance(value, dict) else ""
-    return at if isinstance(at, str) else ""
+    return (isinstance(at, str) and to_utc_or_none(at)) or ""
 
 
 def is_stale(entry: Entry, now: str) -> bool:

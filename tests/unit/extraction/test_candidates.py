@@ -742,9 +742,30 @@ def test_what_an_agent_lists_as_left_at_the_end_are_tasks(lead: str, gap: str) -
     assert not [one for one in middle if one.kind == "task"]
 
 
-@pytest.mark.parametrize(
-    "lead", ["Changes:", "**What I did**", "Next steps are listed.", "", "Next steps:\n\nFirst this."]
-)
+OTHER_LEADS = (
+    "Changes:", "**What I did**", "Next steps are listed.", "", "Next steps:\n\nFirst this.", "Remaining:", "Offen:",
+    "Next steps:\n\n---", "Next steps:\n- `make`\n\nChanges\n=======", "Next steps that somebody asked us to do: " * 3,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("lead", OTHER_LEADS)
 def test_items_of_another_list_are_no_tasks(lead: str) -> None:
     last = Turn(ASSISTANT, f"The totals are fixed.\n\n{lead}\n- {LISTED[0]}\n- {LISTED[1]}")
+    assert not [one for one in extract_candidates([*TALK, last]) if one.kind == "task"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- None, everything in this issue is complete.",
+        "- Nothing else is needed here for now.",
+        "- [x] Write the parser of the header line",
+        "- ~~Rename the module of the reader~~ (done)",
+        "- ✅ Wrote the docs of the importer",
+        "- Fixed the wrong header of the reader.",
+        "- Keine weiteren Arbeiten sind geplant.",
+    ],
+)
+def test_an_item_that_says_that_nothing_is_left_is_no_task(item: str) -> None:
+    last = Turn(ASSISTANT, f"The totals are fixed.\n\n## Next steps\n\n{item}")
     assert not [one for one in extract_candidates([*TALK, last]) if one.kind == "task"]

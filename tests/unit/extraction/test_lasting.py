@@ -272,6 +272,12 @@ memory goes up to 4gb during the import and then the pod restarts
 hm the numbers in the report don't match what's in the dashboard, off by about 3%
 works now, thanks. still one type error in Header.tsx though
 oh great, timezones. always a pleasure
+The login page no longer has the button to reset the password.
+User 42 no longer has access to the billing page since yesterday.
+The response of the orders endpoint no longer has the customer name.
+After your change the worker no longer needs the lock but hangs.
+Debian 13 no longer needs the extra repository for ffmpeg.
+Der Button ist nicht mehr nötig, aber er wird noch angezeigt im Menü.
 never change, javascript, never change
 lol sure, always blame the cache
 remind me to never write a parser on a friday night again haha
