@@ -19,6 +19,7 @@ from lineage.extraction.calls import EDITS, get_tool_name, list_call_files
 from lineage.extraction.sentences import split_sentences
 
 _MAX_LENGTH = 400
+_READ_LAST = 50_000  # characters of the last message
 _READ_CHARS, _MAX_ASKED = 2000, 200  # of a prompt, and sentences of all: what is longer was pasted
 _MIN_SHARE, _MIN_SHARE_IN_FILES, _MIN_WEIGHT = 0.7, 0.5, 2
 _LEFT = re.compile(
@@ -74,7 +75,7 @@ def read_outcome(turns: Iterable[Turn]) -> SessionOutcome:
             last = turn.text
         elif turn.role == ASSISTANT and turn.name and get_tool_name(turn) in EDITS:
             files |= dict.fromkeys(list_call_files(turn))
-    closing = [one for one in split_sentences(last, _MAX_LENGTH) if not one.is_open_task]
+    closing = [one for one in split_sentences(last[:_READ_LAST], _MAX_LENGTH) if not one.is_open_task]
     done = (one.text for one in closing if _says_done(one.text) and not _LEFT.search(one.folded))
     left = (one.text for one in closing if _LEFT.search(one.folded))
     return SessionOutcome(tuple(done), tuple(files), (*asked[:_MAX_ASKED], *islice(left, _MAX_ASKED)))

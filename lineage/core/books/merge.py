@@ -140,8 +140,17 @@ def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
         ours, theirs = getattr(mine, name), getattr(yours, name)
         if old is None or getattr(old, name) not in (ours, theirs):
             changed[name] = tuple(dict.fromkeys((*ours, *theirs)))
+    if old and old.more not in (mine.more, yours.more):
+        changed["more"] = _merge_more(dict(old.more), dict(mine.more), dict(yours.more))
     updated = max(mine.updated or "", yours.updated or "")
     return mine._replace(**{**changed, "updated": updated or None})
+
+
+def _merge_more(old: dict[str, str], mine: dict[str, str], yours: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the further keys of `mine`, with what only `yours` changed of them."""
+    kept = {key: value for key, value in mine.items() if value != old.get(key) or yours.get(key) == value}
+    changed = {key: value for key, value in yours.items() if value != old.get(key) and key not in kept}
+    return tuple((kept | changed).items())
 
 
 def _merge_texts(old: str | None, mine: str, yours: str) -> list[str]:

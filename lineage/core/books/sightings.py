@@ -8,7 +8,6 @@ import json
 from typing import Any, NamedTuple, Protocol
 
 from lineage.core.base import naming
-from lineage.core.base.normalize import normalize_text
 from lineage.core.base.times import shift_time, to_date, to_utc_or_none
 from lineage.core.books.entry import (
     ASSISTANT_TURN,
@@ -82,7 +81,7 @@ def write_sightings(entry: Entry, sightings: tuple[Sighting, ...]) -> Entry:
 
 def add_sighting(entry: Entry, other: Entry) -> Entry:
     """Return the entry with another of the same statement, and that one's sightings, merged into it."""
-    text = "" if normalize_text(other.body) == normalize_text(entry.body) else other.body
+    text = "" if other.body == entry.body else other.body  # as they were said: the entry may become that session's
     found = Sighting(other.at, other.id, other.origin or "", text)
     return write_sightings(entry, (*read_sightings(entry), *read_sightings(other), found))
 

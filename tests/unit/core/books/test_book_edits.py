@@ -338,6 +338,15 @@ def test_tags_of_both_come_together() -> None:
     assert set(merge_books(BASE, ours, theirs).entries[0].tags) == {"a", "b"}
 
 
+def test_a_key_that_each_side_wrote_is_kept() -> None:
+    base = book_of(entry()._replace(more=(("a", "1"), ("b", "2"))))
+    (old,) = base.entries
+    mine = changes.replace_entry(base, old._replace(more=(("a", "3"), ("c", "4"))))
+    yours = changes.replace_entry(base, old._replace(more=(("a", "5"), ("b", "2"), ("d", "6"))))
+    (merged,) = merge_books(base, mine, yours).entries
+    assert dict(merged.more) == {"a": "5", "c": "4", "d": "6"}
+
+
 def test_what_one_side_deleted_goes_unless_the_other_changed_it() -> None:
     ours = changes.remove_entry(BASE, entry("One.").id)
     assert said(merge_books(BASE, ours, by_hand(BASE, "Two.", "2"))) == ["2"]
