@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lineage.core.base.naming import TRANSCRIPT
 from lineage.core.base.normalize import fold_text, normalize_text
+from lineage.core.base.project import is_repository
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import strip_operators
 from lineage.core.search.words import extract_words
@@ -135,8 +136,12 @@ def _mark_entry(ws: Workspace, hit: Hit) -> Hit:
 
 def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
     """Yield the results that have a project with another one, at another time."""
-    projects = [hit.project_key or (hit.entry.scope if hit.entry else "") for hit in hits]
-    told = {(project, hit.membership_ts) for project, hit in zip(projects, hits, strict=True) if hit.membership_ts}
+    projects = _name_projects(hits)
+    told = {
+        (project, hit.membership_ts)
+        for project, hit in zip(projects, hits, strict=True)
+        if project and hit.membership_ts
+    }
     times = Counter(project for project, _ in told)
     places = [place for place, hit in enumerate(hits) if hit.membership_ts and times[projects[place]] > 1]
     spoken = {
@@ -153,6 +158,15 @@ def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
         session, sentences = hit.session_token or "", _choose_sentences(passages, stems)
         name = hit.entry.id if hit.entry else session
         yield _Said(place, hit.membership_ts or "", projects[place], session, name, sentences)
+
+
+def _name_projects(hits: Sequence[Hit]) -> list[str]:
+    """Return the project of each result, "" for none: a folder's repository, if it got a remote later."""
+    repositories = {hit.project: hit.project_key for hit in hits if is_repository(hit.project_key)}
+    keys = (hit.project_key or (hit.entry.scope if hit.entry else "") for hit in hits)
+    return [
+        key if is_repository(key) else repositories.get(hit.project, key) for key, hit in zip(keys, hits, strict=True)
+    ]
 
 
 def _choose_sentences(passages: Iterable[str], stems: set[str]) -> list[_Statement]:

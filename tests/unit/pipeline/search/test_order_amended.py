@@ -101,6 +101,17 @@ def test_a_decision_is_not_superseded_by_its_own_entry_and_one_of_another_worktr
     assert (len(hits), newer, older) == (4, {True}, {False})
 
 
+def test_a_folder_that_got_a_remote_later_is_one_project(ws: Workspace) -> None:
+    for day, text in enumerate(("Use npm for the dugong page.", "The dugong page uses pnpm, no longer npm."), 1):
+        turns = [{"role": "user", "text": text}, {"role": "assistant", "text": "OK."}]
+        end_session(at_time(ws, f"2026-10-0{day}T00:00:00.000Z"), f"d-{day}", transcript=turns, project="/home/ada/sea")
+        if day == 1:
+            ws.index.assign_project("/home/ada/sea", "~/sea", "github.com/ada/sea")
+    hits = [hit for hit in search(ws, "dugong page", None, 10).hits if hit.session_id in ("d-1", "d-2")]
+    assert {hit.project_key for hit in hits} == {"~/sea", "github.com/ada/sea"}
+    assert {hit.session_id: hit.superseded is not None for hit in hits} == {"d-1": True, "d-2": False}
+
+
 def test_sessions_amend_each_other_only_by_what_the_query_asks_for(ws: Workspace) -> None:
     texts = (
         "The zebra stripes are drawn twice on old phones.\n\nLunch is at noon.\n\nUse npm for audits of licences.",
