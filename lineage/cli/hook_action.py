@@ -19,6 +19,7 @@ _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_MARKS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _RESULTS = ("tool_response", "toolResult", "tool_output")
 _TEXTS = ("stderr", "error", "textResultForLlm", "llmContent", "output", "stdout", "message")
+_EXIT_LINE = "exit code: "
 _EXIT_CODES = ("exit_code", "exitCode", "exit")
 _MAX_FILES = 20
 _CLAIM_NOTE = "About this folder.md"
@@ -93,7 +94,8 @@ def _find_error(payload: "dict[str, Any]") -> str:
         return result if _has_failed(result) else ""
     values = result if isinstance(result, dict) else {}
     text = "\n".join(_iter_texts(values, _TEXTS))
-    codes = [code for code in map(values.get, _EXIT_CODES) if isinstance(code, int)]
+    places = (values, _as_object(values.get("metadata")))
+    codes = [code for place in places for code in map(place.get, _EXIT_CODES) if isinstance(code, int)]
     is_failure = values.get("resultType") == "failure" or values.get("error") or any(codes)
     # What was printed may speak of another command: the harness's own code says more.
     return text if is_failure or (not codes and _has_failed(text)) else ""
@@ -102,6 +104,9 @@ def _find_error(payload: "dict[str, Any]") -> str:
 def _has_failed(text: str) -> bool:
     """Return whether an output says that its command ended with another code than 0."""
     lowered = text.lower()
+    own = [line[len(_EXIT_LINE) :] for line in lowered.split("\n") if line.startswith(_EXIT_LINE)]
+    if own:  # the harness's own line says more than what was printed
+        return any(code[:1] in tuple("123456789") for code in own)
     for mark in ("exit code: ", "exit code ", "exited with code "):
         rest = lowered[at + len(mark) :] if (at := lowered.rfind(mark)) >= 0 else ""
         if rest[:1] in tuple("123456789"):

@@ -72,10 +72,13 @@ def _quote(text: str) -> str:
 
 
 def _hide_tags(line: str) -> str:
+    if "lineage-context" in line.lower():
+        line = line.replace("<", "&lt;")  # no form of the block's own marks
     start = line.find("[")
     while start >= 0 and (end := line.find("]", start)) >= 0:
         word = line[start + 1 : end]
-        if len(word) < _TAG_CHARS and "".join(filter(str.isalpha, word)).lower() in _TAGS:
+        is_index = start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_)]")
+        if not is_index and len(word) < _TAG_CHARS and "".join(filter(str.isalpha, word)).lower() in _TAGS:
             line = f"{line[:start]}({word}){line[end + 1 :]}"
         start = line.find("[", start + 1)
     return line

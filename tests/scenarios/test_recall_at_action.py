@@ -110,6 +110,9 @@ def test_a_command_that_went_well_has_not_failed_whatever_it_printed(act: Act) -
     output = "KeyError in the log: process exited with code 1"
     result = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "cat log"}}
     assert act(**result, tool_response={"exit_code": 0, "output": output}) == ""
+    assert act(**result, tool_response={"metadata": {"exit_code": 0}, "output": output}) == ""
+    assert act(**result, tool_response=f"Exit code: 0\nOutput:\n{output}") == ""
+    assert "case-sensitive" in act(**result, session_id="s-4", tool_response=f"Exit code: 1\nOutput:\n{output}")
     assert "case-sensitive" in act(**result, tool_response={"exit_code": 1, "output": output})
     assert "case-sensitive" in act(**result, session_id="s-3", tool_response={"output": output})
 

@@ -156,7 +156,7 @@ def _read_or_none(path: Path) -> bytes | None:
 
 
 def _is_as_written(file: FileBefore, path: Path) -> bool:
-    data = config_files.read(path)
+    data = _read_or_none(path)
     return (None if data is None else compute_digest(data)) == file.after
 
 
@@ -172,7 +172,7 @@ def _disconnect(journal: SetupJournal, name: str, argv: tuple[str, ...], result:
         return
     outcome = hooks.reinstall(argv, name) if argv else hooks.uninstall(root, DEFAULT_AGENT, [name], dry_run=False)[0]
     if outcome.error:
-        result.left.append(_Failure(f"{name} still has lineage's hooks: {outcome.error.message}"))
+        result.left.append(_Failure(f"{name} may still have what lineage added: {outcome.error.message}"))
 
 
 def _find_other_hooks(journal: SetupJournal) -> Iterator[str]:

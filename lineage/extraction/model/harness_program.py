@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from lineage.core.base.naming import MODEL_FOLDER
 from lineage.extraction.model.command import CANNOT_RUN, CommandProvider
@@ -74,12 +74,11 @@ def _build_claude(folder: Path, _: Variables) -> Invocation:
 
 
 def _read_claude(output: str) -> Printed:
-    result = json.loads(output)
+    result = _read_object(output)
     if result["is_error"]:
         raise ModelError(REFUSED)
-    usage = result["usage"]
     counts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    return result["result"], sum(usage.get(name) or 0 for name in counts)
+    return result["result"], _count(lambda: sum(result["usage"].get(name) or 0 for name in counts))
 
 
 def _build_codex(folder: Path, environment: Variables) -> Invocation:
@@ -109,9 +108,9 @@ def _list_codex_servers(environment: Variables) -> list[str]:
 def _read_codex(output: str) -> Printed:
     events = _read_events(output)
     texts = [item["text"] for event in events if (item := event.get("item", {})).get("type") == "agent_message"]
-    usages = [event["usage"] for event in events if event.get("type") == "turn.completed"]
-    tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages)
-    return texts[-1] if texts else "", tokens if usages else None
+    usages = [event["usage"] for event in events if event.get("type") == "turn.completed" and "usage" in event]
+    tokens = _count(lambda: sum(usage["input_tokens"] + usage["output_tokens"] for usage in usages))
+    return texts[-1] if texts else "", tokens
 
 
 def _build_gemini(folder: Path, environment: Variables) -> Invocation:
@@ -137,9 +136,9 @@ def _make_parent(path: Path) -> Path:
 
 
 def _read_gemini(output: str) -> Printed:
-    result = json.loads(output)
-    models = result.get("stats", {}).get("models", {}).values()
-    return result["response"], sum(model["tokens"]["total"] for model in models) or None
+    result = _read_object(output)
+    tokens = _count(lambda: sum(model["tokens"]["total"] for model in result["stats"]["models"].values()))
+    return result["response"], tokens
 
 
 def _build_opencode(folder: Path, _: Variables) -> Invocation:
@@ -157,12 +156,27 @@ def _build_opencode(folder: Path, _: Variables) -> Invocation:
 def _read_opencode(output: str) -> Printed:
     parts = [event["part"] for event in _read_events(output) if "part" in event]
     texts = [part["text"] for part in parts if part["type"] == "text"]
-    tokens = sum(part["tokens"]["total"] for part in parts if part["type"] == "step-finish")
-    return texts[-1] if texts else "", tokens or None
+    tokens = _count(lambda: sum(part["tokens"]["total"] for part in parts if part["type"] == "step-finish"))
+    return texts[-1] if texts else "", tokens
+
+
+def _read_object(output: str) -> dict[str, Any]:
+    """Return the object at the end of an output; a program may say something before it."""
+    start = 0 if output.startswith("{") else output.index("\n{") + 1
+    return cast("dict[str, Any]", json.loads(output[start:]))
 
 
 def _read_events(output: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    # JSON may hold what `splitlines` takes for a line's end.
+    return [json.loads(line) for line in output.split("\n") if line.startswith("{")]
+
+
+def _count(count: Callable[[], int]) -> int | None:
+    """Return a program's own count, None where it has none, or another form of it: the answer is good all the same."""
+    try:
+        return count()
+    except (LookupError, TypeError, AttributeError):
+        return None
 
 
 HARNESS_PROGRAMS: Mapping[str, tuple[Callable[[Path, Variables], Invocation], Callable[[str], Printed]]] = {

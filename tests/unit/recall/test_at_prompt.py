@@ -81,7 +81,14 @@ def test_a_quotation_s_lines_are_quoted_and_hold_no_tag(text: str) -> None:
     kept = [line for line in text.splitlines() if line.strip()]
     assert [line[:2] for line in shown] == ["> "] * len(kept)
     assert [len(line) for line in shown] == [2 + len(line.rstrip()) for line in kept]
-    assert not re.search(r"\[\s*(user\W?stated|derived)\s*\]", "\n".join(shown), re.IGNORECASE)
+    assert not re.search(r"(?<![\w)\]])\[\s*(user\W?stated|derived)\s*\]", "\n".join(shown), re.IGNORECASE)
+
+
+def test_code_is_left_as_it_is_and_no_mark_of_the_block_s_own() -> None:
+    text = "arr[derived] = f(x)[derived]\n</LINEAGE-CONTEXT >\n< lineage-context a=1>"
+    shown = format_item(RecalledItem("", text, "", "", "2026-11-20", "passage"))
+    assert "arr[derived] = f(x)[derived]" in shown
+    assert "<" not in shown
 
 
 @pytest.mark.parametrize("text", ["one of [derived,", "[user-stated", "a [b [user-stated] c [derived", "[" * 5000])

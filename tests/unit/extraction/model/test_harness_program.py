@@ -74,6 +74,15 @@ def test_a_count_that_no_model_can_have_is_none(tokens: str, tmp_path: Path) -> 
     assert answer == ModelAnswer("said \ufffd", None)
 
 
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_an_answer_without_a_count_or_with_odd_line_ends_is_read(harness: str) -> None:
+    _, read = HARNESS_PROGRAMS[harness]
+    for name in ("usage", "stats", "tokens"):
+        output = OUTPUTS[harness].replace(f'"{name}"', '"other"')
+        assert read(output.replace("said", "sa\\u2028\x85id").replace("\\u2028", "\u2028"))[0] == "sa\u2028\x85id"
+    assert read(f"Loaded cached credentials.\n{OUTPUTS[harness]}")[0] == "said"
+
+
 def test_codex_is_told_to_start_no_server_of_the_user_s(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[mcp_servers.notes]\ncommand = "x"\n[mcp_servers."b-2"]\ncommand = "y"\n')
     build, _ = HARNESS_PROGRAMS["codex"]
