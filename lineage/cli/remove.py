@@ -17,6 +17,7 @@ from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import CONFIRMED, Entry, parse_before
 from lineage.pipeline.maintenance.remove import RemovalReceipt, remove, resolve_removal
 from lineage.pipeline.memory.books import refuse_agents
+from lineage.pipeline.memory.merge_statements import is_learned, is_reworded
 from lineage.pipeline.memory.session_entries import find_session_entries, select_removed
 from lineage.workspace.lookup import MAX_CANDIDATES, match_reference, resolve_session
 from lineage.workspace.workspace import Workspace
@@ -76,7 +77,7 @@ def _print_entries_to_go(places: Sequence[tuple[BookRef, Entry]]) -> None:
     if places:
         print_text(f"with the session {pluralize(len(places), 'entry')} in books would be removed:")
     for ref, entry in places:
-        is_yours = entry.source == CONFIRMED or parse_before(entry)
+        is_yours = entry.source == CONFIRMED or parse_before(entry) or (is_learned(entry) and is_reworded(ref, entry))
         yours = ", edited or confirmed by you" if is_yours else ""
         print_text(f"  {entry.id[:SHORT_ENTRY_ID]}  {ref.kind} of {ref.scope}{yours}")
         print_text(cut_line(f"      “{' '.join(entry.body.split())}”"), folds=False)

@@ -86,7 +86,7 @@ class Books:
         self.write_merged(source, book, left_book)
 
     def bring_back(self, archive: BookRef, identifier: str) -> None:
-        """Move an archived entry into the book in use. Raises NotFoundError, InvalidInput without its end marker."""
+        """Move an archived entry into the book in use, unless it is there, or gone from the archive."""
         target = BookRef(archive.scope, archive.kind)
         archived, book = self.read(archive), self.read(target)
         left, grown = book_edits.bring_back(archived, book, identifier)
@@ -96,7 +96,8 @@ class Books:
     def forget(self, scope: str, kind: str, identifier: str) -> None:
         """Forget an entry on all shelves. Raises NotFoundError for none, InvalidInput without its end marker."""
         shelves = {ref: self.read(ref) for ref in self.list_shelves(scope, kind)}
-        entries = [entry for book in shelves.values() for entry in book.entries if entry.id == identifier]
+        every = [entry for book in shelves.values() for entry in book.entries]
+        entries = [book_edits.select_overruled(entry, every) for entry in every if entry.id == identifier]
         for ref, book in shelves.items():
             if identifier in book.forgotten_ids or any(entry.id == identifier for entry in book.entries):
                 self.write_merged(ref, book, book_edits.forget(book, identifier))

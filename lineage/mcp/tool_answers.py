@@ -249,6 +249,8 @@ def _render_outcome(call: ToolCall, outcome: RememberResult) -> str:
         raise InvalidInput(f"not remembered: {outcome.reason or outcome.status}; nothing was written", hint=hint)
     is_seen = call.access.may_read_scope(outcome.scope)
     where = f"{outcome.kind} of {outcome.scope}, in {outcome.path}" if is_seen else ""
+    bound = ", ".join(outcome.about)
+    where = "; ".join(filter(None, (where, f"bound to {bound}" * bool(bound))))
     waits = (outcome.hint or "") * (outcome.status == PENDING_STATUS)
     counts = ", ".join(f"{name} {count}" for name, count in outcome.redactions.items())
     head = "; ".join(filter(None, (outcome.status, waits, f"redacted: {counts}" * bool(counts))))

@@ -100,7 +100,7 @@ def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
 
 
 def describe_undo(journal: SetupJournal, *, with_memory: bool = False) -> list[str]:
-    """Return what an undo does, a line for each step. Raise WorkspaceError for a file that can't be read."""
+    """Return what an undo does, a line for each step."""
     lines = [
         f"give {name} its former hooks back" if argv else f"disconnect {name} (hooks, MCP server, skill)"
         for name, argv in journal.harnesses.items()

@@ -12,9 +12,10 @@ from lineage.cli import options
 from lineage.cli.book.entries import print_change
 from lineage.cli.output import cut_line, print_result, print_text
 from lineage.core.base.book_paths import GLOBAL
-from lineage.core.base.naming import find_tokens
+from lineage.core.base.naming import TRANSCRIPT, find_tokens
 from lineage.core.base.plural import pluralize
 from lineage.core.books.entry import Entry
+from lineage.core.books.sightings import read_sightings
 from lineage.extraction.candidates import HEURISTIC, MODEL
 from lineage.pipeline.memory import books
 from lineage.pipeline.memory.merge_statements import is_as_found
@@ -40,10 +41,16 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
         print_text("  it won't be learned again; to take that back:")
         print_text(f"    lineage memory restore {place.entry.id}", folds=False)
         print_text(f"    {build_return_command(place)}", folds=False)
-        for token in sorted(find_tokens(place.entry.origin or "")):
-            print_text("  the session that said it stays, and can be found and quoted; to have nothing of it:")
-            print_text(f"    lineage remove {token}", folds=False)
+        if tokens := _list_speakers(place.entry):
+            print_text("  what said it stays, and can be found and quoted; to have nothing of it:")
+            print_text(f"    lineage remove {' '.join(tokens)}", folds=False)
     return 0
+
+
+def _list_speakers(entry: Entry) -> list[str]:
+    """Return the tokens of the captured sessions that said an entry."""
+    links = [entry.origin or "", *(one.origin for one in read_sightings(entry))]
+    return sorted({token for link in links if TRANSCRIPT in link for token in find_tokens(link)})
 
 
 def build_return_command(place: books.EntryLocation) -> str:

@@ -62,6 +62,11 @@ class BookRef(NamedTuple):
     shelf: str = ""
 
     @property
+    def is_archive(self) -> bool:
+        """Whether it is the archive of a year."""
+        return self.shelf not in ("", PENDING)
+
+    @property
     def path(self) -> str:
         """The path in the workspace. Raises InvalidInput for an impossible scope, kind or shelf."""
         if (self.scope, self.kind, self.shelf) == (GLOBAL, CURATED, ""):

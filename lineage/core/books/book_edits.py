@@ -3,7 +3,7 @@
 Entries beyond a book's cap roll over into an archive, word for word.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from lineage.core.base.book_paths import GLOBAL
@@ -124,7 +124,7 @@ def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book
-    forgotten = find_entry(book, identifier)
+    forgotten = select_overruled(find_entry(book, identifier), book.entries)
     tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier, moved_to)]
     parts: list[BookPart] = []
     for part in book.parts:
@@ -133,6 +133,26 @@ def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
         elif tombstones:  # the first copy leaves the tombstone
             parts.append(tombstones.pop())
     return with_parts(book, parts)
+
+
+def select_overruled(entry: Entry, others: Iterable[Entry]) -> Entry:
+    """Return an entry without the links to those of the others that it never took the place of."""
+    known = {one.id: one._replace(supersedes=()) for one in others if one.id != entry.id}
+    overruled = find_superseded([*known.values(), entry])
+    return entry._replace(supersedes=tuple(one for one in entry.supersedes if one in overruled or one not in known))
+
+
+def add_successors(book: Book, renamed: Mapping[str, str]) -> Book:
+    """Let what supersedes an entry supersede it under its new id, too."""
+    parts = []
+    for part in book.parts:
+        entry = part.entry
+        names = [renamed[name] for name in entry.supersedes if name in renamed] if entry and part.is_complete else []
+        new = [name for name in names if entry and name not in entry.supersedes]
+        parts.append(
+            make_entry_part(book, entry._replace(supersedes=(*entry.supersedes, *new))) if entry and new else part
+        )
+    return book if tuple(parts) == book.parts else with_parts(book, parts)
 
 
 def inherit(book: Book, older: Entry) -> Book:
@@ -159,20 +179,20 @@ def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book,
 
 
 def bring_back(archive: Book, book: Book, identifier: str) -> tuple[Book, Book]:
-    """Move an archived entry into the book in use. Return both books, the archive first. Raises as `find_part` does.
+    """Move an archived entry into the book in use. Return both books, the archive first.
 
-    One that the book has already, perhaps in other words by now, stays where it is.
+    One that the book has already, perhaps in other words by now, stays where it is, and so does one that lost its end.
     """
-    entry = find_entry(archive, identifier)
-    if any(known.id == identifier for known in book.entries):
+    entry = next((part.entry for part in archive.parts if part.entry and _is_entry(part, identifier)), None)
+    if entry is None or any(known.id == identifier for known in book.entries):
         return archive, book
-    return remove_entry(archive, identifier), _receive(book, entry)
+    return remove_entry(archive, identifier), append_parts(book, make_entry_part(book, entry))
 
 
 def _receive(book: Book, entry: Entry) -> Book:
     """Add an entry that moves here, unless a crash between the two writes left its words here already.
 
-    `add` takes an id for known that a newer entry only supersedes: the words would be lost on the way.
+    The words of one with the id of another that is here already would be lost by `add`.
     """
     is_here = any(known.id == entry.id and known.text == entry.text for known in book.entries)
     return book if is_here else append_parts(_unpin_superseded(book, entry), make_entry_part(book, entry))

@@ -8,6 +8,7 @@ from typing import Any
 from lineage.core.base.added_lines import find_added_lines
 from lineage.core.books.book import Book, BookPart, append_parts, make_entry_part, make_tombstone_part, with_parts
 from lineage.core.books.entry import Entry, compute_entry_id, escape_own_markers
+from lineage.core.books.sightings import choose_mention, merge_sightings
 from lineage.core.format.body import normalize_body
 
 _Key = tuple[str, int]
@@ -141,16 +142,18 @@ def _merge_fields(old: Entry | None, mine: Entry, yours: Entry) -> Entry:
         if old is None or getattr(old, name) not in (ours, theirs):
             changed[name] = tuple(dict.fromkeys((*ours, *theirs)))
     if old and old.more not in (mine.more, yours.more):
-        changed["more"] = _merge_more(dict(old.more), dict(mine.more), dict(yours.more))
+        changed["more"] = _merge_more(old, mine, yours)
     updated = max(mine.updated or "", yours.updated or "")
     return mine._replace(**{**changed, "updated": updated or None})
 
 
-def _merge_more(old: dict[str, str], mine: dict[str, str], yours: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the further keys of `mine`, with what only `yours` changed of them."""
-    kept = {key: value for key, value in mine.items() if value != old.get(key) or yours.get(key) == value}
-    changed = {key: value for key, value in yours.items() if value != old.get(key) and key not in kept}
-    return tuple((kept | changed).items())
+def _merge_more(old: Entry, mine: Entry, yours: Entry) -> tuple[tuple[str, str], ...]:
+    """Return the further keys of `mine`, with what only `yours` changed of them, the sightings and mention of both."""
+    before, ours, theirs = dict(old.more), dict(mine.more), dict(yours.more)
+    kept = {key: value for key, value in ours.items() if value != before.get(key) or theirs.get(key) == value}
+    changed = {key: value for key, value in theirs.items() if value != before.get(key) and key not in kept}
+    merged = mine._replace(more=tuple((kept | changed).items()))
+    return choose_mention(merge_sightings(merged, old, mine, yours), mine, yours).more
 
 
 def _merge_texts(old: str | None, mine: str, yours: str) -> list[str]:

@@ -86,6 +86,23 @@ def add_sighting(entry: Entry, other: Entry) -> Entry:
     return write_sightings(entry, (*read_sightings(entry), *read_sightings(other), found))
 
 
+def merge_sightings(entry: Entry, old: Entry, mine: Entry, yours: Entry) -> Entry:
+    """Return the entry with the sightings of both sides, without those of `old` that one of them dropped."""
+    sides = [{one.id: one for one in read_sightings(side)} for side in (mine, yours)]
+    dropped = {one.id for one in read_sightings(old) if any(one.id not in side for side in sides)}
+    return write_sightings(entry, tuple(one for one in {**sides[0], **sides[1]}.values() if one.id not in dropped))
+
+
+def choose_mention(entry: Entry, mine: Entry, yours: Entry) -> Entry:
+    """Return the entry with the later mention of two sides, if both have one."""
+    values = [dict(side.more).get(MENTIONED) for side in (mine, yours)]
+    if not all(values):
+        return entry
+    later = max((mine, yours), key=lambda side: (_read_mention(side), dict(side.more)[MENTIONED]))
+    rest = tuple(item for item in entry.more if item[0] != MENTIONED)
+    return entry._replace(more=(*rest, (MENTIONED, dict(later.more)[MENTIONED])))
+
+
 def take_over(entry: Entry, token: str) -> Entry | None:
     """Return the entry without a session's part, under the next sighting's id; None if nobody else said it."""
     entry = reopen_task(entry, token)

@@ -162,7 +162,7 @@ def _read_opencode(output: str) -> Printed:
 
 def _read_object(output: str) -> dict[str, Any]:
     """Return the object at the end of an output; a program may say something before it."""
-    start = 0 if output.startswith("{") else output.index("\n{") + 1
+    start = 0 if output.startswith("{") else output.rindex("\n{") + 1
     return cast("dict[str, Any]", json.loads(output[start:]))
 
 

@@ -65,7 +65,7 @@ def _build_overview(ref: BookRef, files: Sequence[BookContents], changed: Sequen
     """Return the counts of a book. `changed` are the entries of its kind in all scopes that were changed once."""
     states = Counter(place.state for file in files if not file.ref.shelf for place in file.entries)
     own = {name for file in files for name, forgotten_with in file.tombstones if not forgotten_with}
-    archives = [file for file in files if file.ref.shelf not in ("", PENDING)]
+    archives = [file for file in files if file.ref.is_archive]
     return BookOverview(
         ref,
         entries=states.total(),

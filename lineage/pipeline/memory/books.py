@@ -207,7 +207,7 @@ def pin_entry(ws: Workspace, prefix: str, *, pinned: bool = True, caller: Caller
     location = _require_not_handwritten(find_entry(ws, prefix))
     if location.entry.pinned == pinned:
         publish_books(ws, [location.ref])  # it may have been pinned by hand, or by a version that still superseded it
-    if pinned and location.ref.shelf not in ("", PENDING):
+    if pinned and location.ref.is_archive:
         change_books(ws, lambda staged: staged.documents.books.bring_back(location.ref, location.entry.id))
         location = find_entry(ws, location.entry.id)
     return _apply_change(ws, location, lambda book: book_edits.pin(book, location.entry.id, ws.now, is_pinned=pinned))

@@ -38,8 +38,8 @@ from lineage.pipeline.memory.merge_statements import (
     compute_statement_id,
     is_about_same,
     is_learned,
-    is_overruled,
     list_ids_to_forget,
+    list_overruling,
 )
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import read_or_none
@@ -206,7 +206,7 @@ def _write_book(
         ws.documents.books.bring_back(ref, name)
         books |= {changed: ws.documents.books.read(changed) for changed in (ref, BookRef(scope, kind))}
     drafts = [(admission, _take_free_id(admission, entry, books.values())) for admission, entry in drafts]
-    new, dropped = _select_new(drafts, books)
+    new, dropped = _select_new(drafts, books, _find_changes_of_mind(books, drafts))
     max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
         ref = BookRef(scope, kind, shelf)
@@ -228,7 +228,7 @@ def _find_said_again(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) ->
 
     None that the user has forgotten, that a newer entry overrules, or that is the user's while an agent says it again.
     """
-    archives = [ref for ref in books if ref.shelf not in ("", PENDING)]
+    archives = [ref for ref in books if ref.is_archive]
     said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
     if not (archives and said):
         return []
@@ -245,8 +245,21 @@ def _find_said_again(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) ->
         and not old.done
         and can_supersede(again.trust, old.trust)
         and gone.isdisjoint((old.id, *list_ids_to_forget(used.scope, used.kind, old)))
-        and not is_overruled(used, old)
+        and not list_overruling(used, old)
     ]
+
+
+def _find_changes_of_mind(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) -> set[str]:
+    """Return the normalized texts that are said again after what overruled them in an archive: they are news."""
+    used = next((book for ref, book in books.items() if not ref.shelf), None)
+    said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
+    archived = (old for ref, book in books.items() if ref.is_archive for old in book.active_entries)
+    pairs = ((said.get(normalize_text(old.body)), list_overruling(used, old) if used else []) for old in archived)
+    return {
+        normalize_text(again.body)
+        for again, newer in pairs
+        if again and newer and all(again.at > one.at and can_supersede(again.trust, one.trust) for one in newer)
+    }
 
 
 def _take_free_id(admission: policy.Admission, entry: Entry, books: Iterable[Book]) -> Entry:
@@ -276,9 +289,15 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def _select_new(drafts: Sequence[_Draft], books: Mapping[BookRef, Book]) -> tuple[list[_Draft], Counter[str]]:
-    """Return the drafts that no shelf has forgotten, and none but their own holds: there they are counted."""
+def _select_new(
+    drafts: Sequence[_Draft], books: Mapping[BookRef, Book], news: Set[str]
+) -> tuple[list[_Draft], Counter[str]]:
+    """Return the drafts that no shelf has forgotten, and none but their own holds: there they are counted.
+
+    `news` are texts that are none of those that shelves hold, though an archive has them.
+    """
     known, forgotten = collect_known(books.values())
+    known -= news
     held = {
         ref.shelf: {normalize_text(one.body) for one in book.active_entries if not one.is_unjudged}
         for ref, book in books.items()

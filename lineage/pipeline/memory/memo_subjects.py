@@ -22,14 +22,18 @@ def resolve_subject(text: str, folder: str, project_keys: Sequence[str]) -> str:
     `folder` is one of the project, "" where nobody knows one; without `project_keys` it may be any project's. Raises
     InvalidInput for a text that names nothing, and for a file outside of the project.
     """
-    subject = classify_subject(to_one_line(text))
+    line = to_one_line(text)
+    subject = classify_subject(line)
     sort, name = split_subject(subject)
+    if not subject and expand_home(line).is_absolute():  # it may be short enough below the root
+        sort, name = FILE, line
+    is_sorted = subject != "" and line.lower().startswith(f"{sort}:")
     named = expand_home(name.replace("\\", "/"))
     path = Path(folder, named)
-    is_there, is_folder = _look(path)
+    is_there, is_folder = _look(path) if name and (sort == FILE or not is_sorted) else (False, False)
     if is_folder or (is_there and (" " in name or is_absolute(name))):
         sort = FILE
-    if sort == FILE:
+    if sort == FILE and name:
         is_folder = is_folder or name.endswith(("/", "\\"))
         is_located = is_there or named.is_absolute()
         below = _locate_below(path, folder, project_keys, is_folder=is_folder) if is_located else _normalize(name)

@@ -45,10 +45,10 @@ def may_supersede(book: Book, newer: Entry, older: Entry) -> bool:
     return can_supersede(newer.trust, older.trust) and not is_protected
 
 
-def is_overruled(book: Book, older: Entry) -> bool:
-    """Return whether an entry that a book has in use amends one that isn't there."""
+def list_overruling(book: Book, older: Entry) -> list[Entry]:
+    """Return the entries that a book has in use and that amend one that isn't there."""
     newer = (one for one in book.active_entries if one.at >= older.at and not one.is_unjudged)
-    return any(may_supersede(book, one, older) and amends(one.body, older.body) for one in newer)
+    return [one for one in newer if may_supersede(book, one, older) and amends(one.body, older.body)]
 
 
 def compute_statement_id(scope: str, kind: str, text: str) -> str:
@@ -83,7 +83,11 @@ def add_statements(book: Book, entries: Sequence[Entry]) -> tuple[Book, list[Ent
         if same and (is_kept or entry.trust != USER_STATED):
             now[same.id] = add_sighting(same, entry)
             continue
-        now[entry.id] = add_sighting(entry, now.pop(same.id)) if same else entry
+        if same:  # the user's words: they overrule what an agent's did
+            names = tuple(dict.fromkeys((*entry.supersedes, *same.supersedes)))
+            now[entry.id] = add_sighting(entry, now.pop(same.id))._replace(supersedes=names)
+        else:
+            now[entry.id] = entry
         by_key[key] = entry.id
         _link_amendments(book, now, entry, known)
     for name, old in known.items():

@@ -28,7 +28,7 @@ from lineage.pipeline.memory.books import DONE, SUPERSEDED, EntryLocation, find_
 from lineage.pipeline.memory.entry_writer import write_drafts
 from lineage.pipeline.memory.memo_subjects import resolve_subject
 from lineage.projects import find_project_key, list_project_keys
-from lineage.workspace.book_folders import resolve_project_folder
+from lineage.workspace.book_folders import locate_scopes, resolve_project_folder
 from lineage.workspace.book_index import index_books
 from lineage.workspace.workspace import Workspace
 
@@ -141,18 +141,25 @@ def remember(ws: Workspace, memo: Memo, caller: Caller | None = None) -> Remembe
             status=DROPPED, scope=scope or "", kind=kind, reason=reason, hint=_REJECTION_HINTS.get(reason)
         )
     else:
-        admission = replace(admission, about=_resolve_subjects(memo))
+        admission = replace(admission, about=_resolve_subjects(ws, memo, admission.scope))
         admission = _claim_project(ws, memo, admission, caller)
         result = _write(ws, memo, admission, _find_origin(memo.agent_id, caller, caller_sessions))
     redactions = dict(sorted(sanitizer.redactions.items()))
     return replace(result, harness=caller.harness if caller else None, redactions=redactions)
 
 
-def _resolve_subjects(memo: Memo) -> tuple[str, ...]:
-    # A scope may be that of another project than the one that the caller works in.
-    place = memo.project or (memo.folder if memo.scope is None else None) or ""
-    folder = place if is_absolute(place) else ""
-    keys = list_project_keys(folder) if folder else [place] if is_repository(place) else []
+def _resolve_subjects(ws: Workspace, memo: Memo, scope: str) -> tuple[str, ...]:
+    """Return what a memo is about: names are looked up from the caller's folder if that is of the memo's project."""
+    if not memo.about:
+        return ()
+    place, own = memo.project or "", memo.folder or ""
+    if not is_absolute(place) and scope.startswith("project/"):
+        place = locate_scopes(ws).get(scope, place)
+    elif not place and memo.scope is None:
+        place = own
+    keys = [place] if is_repository(place) else list_project_keys(place) if is_absolute(place) else []
+    is_at_home = not keys or not {*keys}.isdisjoint(list_project_keys(own))
+    folder = own if is_at_home else place if is_absolute(place) else ""
     return tuple(resolve_subject(text, folder, keys) for text in memo.about)
 
 
@@ -299,8 +306,8 @@ def _known_result(ws: Workspace, ref: BookRef, admission: Admission) -> Remember
 
 def _explain_state(ws: Workspace, shelf: BookRef, location: EntryLocation) -> str | None:
     """Return why an entry that is known is told to no agent, and what helps; None for one that is."""
-    is_archived = shelf.shelf not in ("", PENDING)
-    entry, hint = location.entry, _ARCHIVED_HINT if is_archived else _STATE_HINTS.get(shelf.shelf or location.state)
+    entry = location.entry
+    hint = _ARCHIVED_HINT if shelf.is_archive else _STATE_HINTS.get(shelf.shelf or location.state)
     if not hint and is_aged_task(entry, ws.now, find_last_mention(entry)):
         hint = _OLD_TASK_HINT
     return hint and hint.replace("ID", entry.id)

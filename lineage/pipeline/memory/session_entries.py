@@ -71,13 +71,25 @@ def forget_session_entries(ws: Workspace, token: str) -> None:
     """Forget a session's entries in other books, and index all books that held one."""
     refs = {BookRef(scope, kind) for scope, kind in ws.index.find_books_of_sessions([token])}
     for ref, book in _other_books(ws, token):
-        gone = [entry for entry in _list_removable(book, token) if entry.supersedes and not take_over(entry, token)]
+        _keep_overruled(ws, ref, book, token)  # first: a run that is cut off finds the entries, and does it again
         ws.documents.books.update(ref.scope, ref.kind, lambda book: remove_session(book, token), ref.shelf)
-        for shelf in ws.documents.books.list_shelves(ref.scope, ref.kind) if gone else ():
-            others = ws.documents.books.read(shelf)
-            ws.documents.books.write_merged(shelf, others, reduce(book_edits.inherit, gone, others))
         refs.add(ref)
     index_books(ws, sorted(refs))
+
+
+def _keep_overruled(ws: Workspace, ref: BookRef, book: Book, token: str) -> None:
+    """Let the other shelves of a book supersede what a session's entries in it did, and what becomes another's."""
+    removable = [(entry, take_over(entry, token)) for entry in _list_removable(book, token)]
+    renamed = {entry.id: left.id for entry, left in removable if left and left.id != entry.id}
+    gone = [entry for entry, left in removable if not left and entry.supersedes]
+    if not (renamed or gone):
+        return
+    shelves = {shelf: ws.documents.books.read(shelf) for shelf in ws.documents.books.list_shelves(ref.scope, ref.kind)}
+    every = [entry for one in shelves.values() for entry in one.entries]
+    overruling = [book_edits.select_overruled(entry, every) for entry in gone]
+    for shelf, known in shelves.items():
+        changed = book_edits.add_successors(reduce(book_edits.inherit, overruling, known), renamed)
+        ws.documents.books.write_merged(shelf, known, changed)
 
 
 def remove_session(book: Book, token: str) -> Book:
@@ -87,6 +99,7 @@ def remove_session(book: Book, token: str) -> Book:
         if left and left.id == name:
             book = book_edits.replace_entry(book, left)
             continue
+        book = book_edits.add_successors(book, {name: left.id}) if left else book
         book = book_edits.forget(book, name)
         book = append_parts(book, make_entry_part(book, left)) if left else book
     return book

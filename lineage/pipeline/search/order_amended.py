@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lineage.core.base.naming import TRANSCRIPT
 from lineage.core.base.normalize import fold_text, normalize_text
-from lineage.core.base.project import is_repository
+from lineage.core.base.project import join_projects
 from lineage.core.search.index_sql import MAX_OF_KIND, MAX_PASSAGES
 from lineage.core.search.query import strip_operators
 from lineage.core.search.words import extract_words
@@ -162,11 +162,8 @@ def _read(ws: Workspace, hits: Sequence[Hit], query: str) -> Iterator[_Said]:
 
 def _name_projects(hits: Sequence[Hit]) -> list[str]:
     """Return the project of each result, "" for none: a folder's repository, if it got a remote later."""
-    repositories = {hit.project: hit.project_key for hit in hits if is_repository(hit.project_key)}
-    keys = (hit.project_key or (hit.entry.scope if hit.entry else "") for hit in hits)
-    return [
-        key if is_repository(key) else repositories.get(hit.project, key) for key, hit in zip(keys, hits, strict=True)
-    ]
+    joined = join_projects([(hit.project_key, hit.project or "") for hit in hits if hit.project_key])
+    return [joined[hit.project_key] if hit.project_key else hit.entry.scope if hit.entry else "" for hit in hits]
 
 
 def _choose_sentences(passages: Iterable[str], stems: set[str]) -> list[_Statement]:

@@ -31,6 +31,7 @@ from lineage.core.books.entry import (
     parse_before,
 )
 from lineage.core.books.merge import merge_books
+from lineage.core.books.sightings import add_sighting, read_sightings
 from lineage.errors import InvalidInput, NotFoundError
 
 AT, LATER = "2026-03-28T22:34:06.792Z", "2026-03-29T10:00:00.000Z"
@@ -225,6 +226,26 @@ def test_what_overruled_a_forgotten_entry_overrules_what_that_one_did() -> None:
     assert [one.body for one in changes.forget(mixed, second.id).active_entries] == ["One.", "Three."]
 
 
+def test_a_link_that_never_had_effect_is_not_handed_on() -> None:
+    user_s, derived = entry(), entry("Two.", source=ASSISTANT_TURN, at="2026-03-29T00:00:00.000Z")
+    derived = derived._replace(supersedes=(user_s.id,))
+    newest = entry("Three.", at=LATER, supersedes=(derived.id,))
+    book = new_book("global", "note")
+    book = append_parts(book, *(make_entry_part(book, one) for one in (user_s, derived, newest)))
+    assert [one.body for one in book.active_entries] == ["One.", "Three."]
+    assert [one.body for one in changes.forget(book, derived.id).active_entries] == ["One.", "Three."]
+
+
+def test_an_archived_entry_comes_back_whole_and_takes_no_pin_away() -> None:
+    pinned = entry()._replace(pinned=True)
+    newer = entry("Two.", at=LATER, supersedes=(pinned.id,))
+    archive, book = changes.bring_back(book_of(newer), book_of(pinned), newer.id)
+    assert (said(archive), said(book), book.entries[0].pinned) == ([], ["One.", "Two."], True)
+    half = parse_book(serialize_book(book_of(newer)).replace(b"lineage:end", b"lineage:ende"), "global", "note")
+    assert changes.bring_back(half, new_book("global", "note"), newer.id)[1].entries == ()
+    assert changes.bring_back(book_of(), book, newer.id) == (book_of(), book)
+
+
 def test_an_id_that_is_only_superseded_is_free() -> None:
     book = book_of(entry("Two.", at=LATER, supersedes=(entry().id,)))
     back = changes.add(book, entry())
@@ -345,6 +366,20 @@ def test_a_key_that_each_side_wrote_is_kept() -> None:
     yours = changes.replace_entry(base, old._replace(more=(("a", "5"), ("b", "2"), ("d", "6"))))
     (merged,) = merge_books(base, mine, yours).entries
     assert dict(merged.more) == {"a": "5", "c": "4", "d": "6"}
+
+
+def test_the_sightings_of_both_sides_are_kept_but_for_those_that_one_dropped() -> None:
+    first = add_sighting(entry(), entry("One!", at="2026-03-29T00:00:00.000Z"))
+    base = book_of(entry())
+    base = changes.replace_entry(base, first)
+    mine, yours = (
+        changes.replace_entry(base, add_sighting(first, entry(f"One, {n}.", at=LATER))) for n in ("so", "yes")
+    )
+    (merged,) = merge_books(base, mine, yours).entries
+    assert {one.text for one in read_sightings(merged)} == {"One!", "One, so.", "One, yes."}
+    without = changes.replace_entry(base, add_sighting(entry(), entry("One, so.", at=LATER)))
+    (merged,) = merge_books(base, without, yours).entries
+    assert {one.text for one in read_sightings(merged)} == {"One, so.", "One, yes."}
 
 
 def test_what_one_side_deleted_goes_unless_the_other_changed_it() -> None:

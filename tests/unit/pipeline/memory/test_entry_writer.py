@@ -238,8 +238,10 @@ def test_what_a_newer_word_overrules_or_an_agent_says_of_the_user_s_stays_archiv
     assert bodies(ws) == []
     new = "Use pnpm for the web app, no longer npm."
     kept(ws, said(new, role="user", turn_id="t-cccccccccc"), tags=(HEURISTIC,))
-    say_again(ws, old, role="user")
+    say_again(ws, old)
     assert bodies(ws) == [new]
+    say_again(ws, old, role="user")  # the last word is news, as in a book without an archive
+    assert bodies(ws) == [new, old]
 
 
 def test_what_was_forgotten_or_is_in_use_in_other_words_stays_archived(ws: Workspace) -> None:

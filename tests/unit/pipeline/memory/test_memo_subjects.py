@@ -1,7 +1,7 @@
 """A memo is bound to the very file that is meant, by its path below the root of the project.
 
-The guards: the walk to a folder that is there in `locate_file`, `isdisjoint` and `is_fixed` in `_locate_below`, the
-slash and `_complete_path` in `resolve_subject`.
+The guards: the walk to a folder that is there in `locate_file`, `isdisjoint` and the name inside a folder in
+`_locate_below`, the slash, `_look` and `is_sorted` in `resolve_subject`.
 """
 
 from pathlib import Path
@@ -48,6 +48,10 @@ def resolve(name: str, folder: Path) -> str:
         ("{root}/scripts/test", "file:scripts/test"),
         ("pnpm test", "command:pnpm test"),
         ("KeyError", "error:KeyError"),
+        ("command:gen", "command:gen"),
+        ("error:gen", "error:gen"),
+        ("command:/bin/ls", "command:/bin/ls"),
+        ("file:gen", "file:gen/"),
     ],
 )
 def test_what_is_named_is_bound_to(root: Path, name: str, subject: str) -> None:
@@ -58,6 +62,19 @@ OUTSIDE = (
     "/etc/nginx/nginx.conf", "/nowhere/x.py", "{root}", ".", "../x.py", "~nobody2/x.py", "C:/x/y.py",
     "{root}/../other/y.py",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("folder", ["", "gen"])
+@pytest.mark.parametrize("name", ["", " ", "``", "TypeError: cannot read " + "x" * 200, "file:", "command:", "x" * 300])
+def test_what_is_no_name_is_refused(root: Path, folder: str, name: str) -> None:
+    with pytest.raises(InvalidInput, match="nothing to be bound to"):
+        resolve(name, root / folder)
+
+
+def test_a_long_path_counts_as_it_is_below_the_root(root: Path) -> None:
+    deep = root.joinpath(*["deep"] * 30)
+    assert len(str(deep)) > 200 - 20
+    assert resolve(f"{root.parent}/{'./' * 60}demo/gen/a.py", root) == "file:gen/a.py"
 
 
 @pytest.mark.parametrize("name", OUTSIDE)

@@ -252,6 +252,17 @@ def test_a_decision_that_amends_a_rule_follows_it_into_its_book(ws: Workspace) -
     assert len(ws.documents.books.get(BOOK.scope, "lesson").entries) == 1
 
 
+def test_what_was_overruled_stays_so_where_its_first_speaker_is_removed(ws: Workspace) -> None:
+    say(ws, 1, "We use npm for the web app.", "assistant")
+    say(ws, 2, "We use npm for the web app!", "assistant")
+    say(ws, 3, "We use pnpm for the web app, no longer npm.", "assistant")
+    ws.documents.books.update(BOOK.scope, BOOK.kind, lambda book: remove_session(book, "b7k3n4p2m2x6q3r5"))
+    assert len(read(ws)) == 2
+    assert [entry.body for entry in ws.documents.books.read(BOOK).active_entries] == [
+        "We use pnpm for the web app, no longer npm."
+    ]
+
+
 def test_what_another_session_said_is_in_its_own_spelling_once_the_first_is_removed(ws: Workspace) -> None:
     say(ws, 1, "We use npm for the web app.", "assistant")
     say(ws, 2, "We use NPM for the web app!", "assistant")
