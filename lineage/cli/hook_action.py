@@ -19,7 +19,7 @@ _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_MARKS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _RESULTS = ("tool_response", "toolResult", "tool_output")
 _TEXTS = ("stderr", "error", "textResultForLlm", "llmContent", "output", "stdout", "message")
-_EXIT_LINE = "exit code: "
+_EXIT_LINES = ("exit code: ", "process exited with code ")
 _EXIT_CODES = ("exit_code", "exitCode", "exit")
 _MAX_FILES = 20
 _CLAIM_NOTE = "About this folder.md"
@@ -104,9 +104,11 @@ def _find_error(payload: "dict[str, Any]") -> str:
 def _has_failed(text: str) -> bool:
     """Return whether an output says that its command ended with another code than 0."""
     lowered = text.lower()
-    own = [line[len(_EXIT_LINE) :] for line in lowered.split("\n") if line.startswith(_EXIT_LINE)]
-    if own:  # the harness's own line says more than what was printed
-        return any(code[:1] in tuple("123456789") for code in own)
+    # A harness's own line says more than what was printed: the first one, else the last that is such.
+    lines = [line for line in lowered.strip().split("\n") if line.startswith(_EXIT_LINES)]
+    if lines:
+        own = lines[0] if lowered.strip().startswith(_EXIT_LINES) else lines[-1]
+        return next(own[len(mark) :] for mark in _EXIT_LINES if own.startswith(mark))[:1] in tuple("123456789")
     for mark in ("exit code: ", "exit code ", "exited with code "):
         rest = lowered[at + len(mark) :] if (at := lowered.rfind(mark)) >= 0 else ""
         if rest[:1] in tuple("123456789"):

@@ -37,9 +37,14 @@ _PERSONAL = frozenset({"we", "self", "addressee", "^verb", "^request", "a questi
 _NORMS = frozenset({"must", "wish", "^rule", "^standing"})
 _FLAWS = frozenset({"negation", "trouble", "report"})
 _MIN_REVIEW = 3  # sentences
-# An item that says that there is none, or that it is done.
+_DONE_SIGNS = ("✅", "✔", "☑", "~~")
+# An item that says that there is none.
 _IS_NONE = re.compile(
-    r"[^\w✅✔☑~]*(?:[✅✔☑]|~~|(?:none|nothing|n/a|nada|rien|nichts|keine?r?|nenhuma?|ninguna?)\b|なし|無)"
+    r"\W*(?:(?:none|nothing|n/a|nada|rien|nichts|keine)"
+    r"(?: (?:else|left|more|further|is|remains?|needed)\b|\s*[.,;:!—–]|$)|"
+    r"no (?:further|more|other|open|remaining)\b|kein\w* (?:weiter|offen|mehr)\w*|"
+    r"aucune? \w+ (?:restant|en attente|ouvert)|ningun\w* \w+ (?:pendient|abiert|mas\b)|"
+    r"nenhuma? \w+ (?:pendent|restant|abert)|なし|特にあり|無|无|没有)"
 )
 _MIN_LISTED = 2  # words beside the code of an item
 _RARE, _OFTEN, _VERY_OFTEN = 0.7, 1.6, 2.6  # of words in a session
@@ -152,7 +157,8 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
 
 def _is_listed(sentence: Sentence) -> bool:
     """Return whether an item stands in a list that an agent leads into by the name of what is left to do."""
-    if len(tokenize_folded(sentence.folded)) < _MIN_LISTED or _IS_NONE.match(sentence.text.lower()):
+    is_done = sentence.text.startswith(_DONE_SIGNS)
+    if is_done or len(tokenize_folded(sentence.folded)) < _MIN_LISTED or _IS_NONE.match(sentence.folded):
         return False
     lead = fold_without_emphasis(sentence.lead).rstrip(" :：")
     # What is remaining may be anything: a disk has 3 GB.
@@ -266,7 +272,11 @@ def _count_session(found: Sequence[Utterance], marks: _Marks) -> _SessionStats:
         edited=marks.edited,
         sentences=len(found),
         counts=Counter(word for one in found for word in one.content | one.names),
-        labels=Counter((one.place, one.label) for one in found if one.label and "begins in bold" in one.seen),
+        labels=Counter(
+            (one.place, one.label)
+            for one in found
+            if one.label and "begins in bold" in one.seen and find_label(one.sentence.folded)
+        ),
         followers=_find_followers(letters),
         prompts=[place for place, letter in enumerate(letters) if letter == "u"],
         answers=_places_after_questions(found, letters),

@@ -136,9 +136,10 @@ def _prose_lines(text: str) -> Iterator[tuple[str, str]]:
         is_prose = not is_underlined and _is_prose(line)
         if is_prose:
             yield line, lead
-        if not is_rule and (is_underlined or _LEAD.match(line) or line.endswith((":", "："))):
+        is_listed = _LISTED.match(line) or line[:1].isspace()  # what is indented goes on with an item
+        if not is_rule and (is_underlined or _LEAD.match(line) or (not is_listed and line.endswith((":", "：")))):
             lead = line if len(line) <= _MAX_LEAD else ""
-        elif (is_rule and not lines[number - 1].strip()) or (is_prose and not _LISTED.match(line)):
+        elif (is_rule and not lines[number - 1].strip()) or (is_prose and not is_listed):
             lead = ""
 
 

@@ -21,7 +21,8 @@ _READ_CHARS = 20_000  # of a command, and of either end of an error's output
 _PARTS = re.compile(r"&&|\|\|?|;|\n|\$\(|[()`]")
 # What a commit, a pull request or a terminal is told. Other quotations may be run: `ssh host 'make test'`.
 _TOLD = re.compile(
-    r"((?<!\S)(?:-\w{0,8}m|--(?:message|title|body|notes)|echo|printf)[ =]\s*)('[^']*'|\"(?:\\.|[^\"\\])*\")"
+    r"((?<!\S)(?:-\w{0,8}m|-[bt]|--(?:message|title|body|notes)|echo|printf)[ =]\s*)"
+    r"(\"\$\(cat <<-?'?(\w+)'?\n(?:.*\n)*?\s*\3\s*\)\"|'[^']*'|\"(?:\\.|[^\"\\])*\")"
 )
 _ASSIGNMENT = re.compile(r"\w+=\S*")
 _RUNNERS = (
@@ -146,8 +147,8 @@ def _normalize(command: str) -> str:
 
 def _join_told(match: re.Match[str]) -> str:
     """Return a quotation without what would end a command, unless it runs one itself."""
-    before, text = match.groups()
-    runs = text[0] == '"' and ("$(" in text or "`" in text)
+    before, text, heredoc = match.groups()
+    runs = not heredoc and text[0] == '"' and ("$(" in text or "`" in text)
     return match[0] if runs else f"{before}{_PARTS.sub(' ', text)}"
 
 

@@ -97,12 +97,14 @@ def test_a_lesson_is_told_at_its_file_once_a_session(root: Path, demo: Path, act
         ("echo 'a'; alembic upgrade head", True),
         ("# Let's run the migrations\nalembic upgrade head\necho 'done'", True),
         ("echo don\\'t && alembic upgrade head && echo won\\'t", True),
+        ("git commit -m \"$(cat <<'EOF'\nFix it\n\nalembic upgrade works now\nEOF\n)\"", False),
+        ("gh pr create -t 'fix' -b 'fix it; alembic upgrade head works'", False),
         ("ssh prod 'cd /srv && alembic upgrade head'", True),
         ('docker exec app sh -c "cd /app && alembic upgrade head"', True),
         ("cat > n.md <<EOF\nDon't panic\nEOF\nalembic upgrade head && echo 'ok'", True),
     ],
 )
-def test_what_a_quotation_says_is_no_command(act: Act, command: str, is_told: bool) -> None:
+def test_what_a_commit_or_a_pull_request_is_told_is_no_command(act: Act, command: str, is_told: bool) -> None:
     assert bool(act(**run(command))) is is_told
 
 
@@ -112,7 +114,12 @@ def test_a_command_that_went_well_has_not_failed_whatever_it_printed(act: Act) -
     assert act(**result, tool_response={"exit_code": 0, "output": output}) == ""
     assert act(**result, tool_response={"metadata": {"exit_code": 0}, "output": output}) == ""
     assert act(**result, tool_response=f"Exit code: 0\nOutput:\n{output}") == ""
-    assert "case-sensitive" in act(**result, session_id="s-4", tool_response=f"Exit code: 1\nOutput:\n{output}")
+    head = "\nOutput:\n"
+    for printed in (f"Exit code: 0{head}{output}\nexit code: 1 of the job", f"{output}\nexit code: 2\nExit code: 0"):
+        assert act(**result, tool_response=printed) == ""
+    failed = [f"{begin} 1{head}{output}\nexit code: 0" for begin in ("Exit code:", "Process exited with code")]
+    for number, printed in enumerate(failed):
+        assert "case-sensitive" in act(**result, session_id=f"s-4{number}", tool_response=printed)
     assert "case-sensitive" in act(**result, tool_response={"exit_code": 1, "output": output})
     assert "case-sensitive" in act(**result, session_id="s-3", tool_response={"output": output})
 

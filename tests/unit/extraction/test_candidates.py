@@ -742,6 +742,20 @@ def test_what_an_agent_lists_as_left_at_the_end_are_tasks(lead: str, gap: str) -
     assert not [one for one in middle if one.kind == "task"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- **Tests**: add one for coupons.\n- **Menu**: wire the importer in.\n- **Prices**: migrate to Decimal.",
+        "- Add a test for coupons,\n  and one of the cart.\n- Wire the importer in.\n- Migrate prices to Decimal.",
+        "- Extend the tests by these:\n  - the empty cart\n- Wire the importer in.\n- Migrate prices to Decimal.",
+        "- Keine Tests für den Import sind da.\n- None of the endpoints check the token.\n- Nothing validates it all.",
+    ],
+)
+def test_each_item_of_such_a_list_is_a_task(text: str) -> None:
+    last = Turn(ASSISTANT, f"The totals are fixed.\n\nNext steps:\n{text}")
+    assert len([one for one in extract_candidates([*TALK, last]) if one.kind == "task"]) >= 3
+
+
 OTHER_LEADS = (
     "Changes:", "**What I did**", "Next steps are listed.", "", "Next steps:\n\nFirst this.", "Remaining:", "Offen:",
     "Next steps:\n\n---", "Next steps:\n- `make`\n\nChanges\n=======", "Next steps that somebody asked us to do: " * 3,
@@ -764,6 +778,9 @@ def test_items_of_another_list_are_no_tasks(lead: str) -> None:
         "- ✅ Wrote the docs of the importer",
         "- Fixed the wrong header of the reader.",
         "- Keine weiteren Arbeiten sind geplant.",
+        "- Aucune tâche restante pour le moment.",
+        "- Ningún paso pendiente en este momento.",
+        "- No further work is needed on the importer.",
     ],
 )
 def test_an_item_that_says_that_nothing_is_left_is_no_task(item: str) -> None:
