@@ -30,7 +30,7 @@ from lineage.pipeline.memory.memo_subjects import resolve_subject
 from lineage.projects import find_project_key, list_project_keys
 from lineage.workspace.book_folders import locate_scopes, resolve_project_folder
 from lineage.workspace.book_index import index_books
-from lineage.workspace.workspace import Workspace
+from lineage.workspace.workspace import Workspace, tolerate_outage
 
 REMEMBERED, PENDING_STATUS, KNOWN, FORGOTTEN, DROPPED = "remembered", "pending", "known", "forgotten", "dropped"
 DAILY = "daily"
@@ -154,7 +154,8 @@ def _resolve_subjects(ws: Workspace, memo: Memo, scope: str) -> tuple[str, ...]:
         return ()
     place, own = memo.project or "", memo.folder or ""
     if not is_absolute(place) and scope.startswith("project/"):
-        place = locate_scopes(ws).get(scope, place)
+        with tolerate_outage(ws):
+            place = locate_scopes(ws).get(scope, place)
     elif not place and memo.scope is None:
         place = own
     keys = [place] if is_repository(place) else list_project_keys(place) if is_absolute(place) else []
