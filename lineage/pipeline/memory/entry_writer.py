@@ -18,9 +18,9 @@ from lineage.core.base.about import MAX_SUBJECTS
 from lineage.core.base.book_paths import GLOBAL, PENDING, BookRef, is_allowed_in_scope, session_scope
 from lineage.core.base.links import to_one_line, wikilink
 from lineage.core.base.normalize import normalize_text
-from lineage.core.books.book import Book, can_supersede, find_superseded
+from lineage.core.books.book import Book, find_superseded
 from lineage.core.books.entry import TASK, UNTIL_CAPTURE, Entry, compute_entry_id, new_entry
-from lineage.core.books.sightings import add_sighting, find_last_mention
+from lineage.core.books.sightings import add_sighting
 from lineage.core.capture.capture import DATA_TAG
 from lineage.core.capture.ledger import is_visible
 from lineage.core.format.documents import Artifact
@@ -38,9 +38,8 @@ from lineage.pipeline.memory.merge_statements import (
     compute_statement_id,
     is_about_same,
     is_learned,
-    list_ids_to_forget,
-    list_overruling,
 )
+from lineage.pipeline.memory.said_again import find_changes_of_mind, find_said_again
 from lineage.pipeline.memory.workspace_evidence import gather_artifact_evidence
 from lineage.store import read_or_none
 from lineage.workspace.book_folders import resolve_project_folder
@@ -202,11 +201,12 @@ def _write_book(
 ) -> tuple[list[tuple[BookRef, Entry]], Counter[str]]:
     """Write the new ones of the drafts for a book, and count the others by reason. Each shelf is written once."""
     books = {ref: ws.documents.books.read(ref) for ref in _relevant_shelves(ws, scope, kind, drafts)}
-    for ref, name in _find_said_again(books, drafts):
+    learned = [entry for admission, entry in drafts if is_learned(entry) and not admission.pending]
+    for ref, name in find_said_again(books, learned):
         ws.documents.books.bring_back(ref, name)
         books |= {changed: ws.documents.books.read(changed) for changed in (ref, BookRef(scope, kind))}
     drafts = [(admission, _take_free_id(admission, entry, books.values())) for admission, entry in drafts]
-    new, dropped = _select_new(drafts, books, _find_changes_of_mind(books, drafts))
+    new, dropped = _select_new(drafts, books, find_changes_of_mind(books, learned))
     max_entries, written = ws.documents.books.find_cap(scope, kind).max_entries, []
     for shelf in ("", PENDING):
         ref = BookRef(scope, kind, shelf)
@@ -221,45 +221,6 @@ def _write_book(
     if len(books[BookRef(scope, kind)].entries) + len(written) > max_entries:
         ws.documents.books.roll_over(scope, kind)
     return written, +dropped
-
-
-def _find_said_again(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) -> list[tuple[BookRef, str]]:
-    """Return the archived entries that a later session says again, with their archives: they are still of use.
-
-    None that the user has forgotten, that a newer entry overrules, or that is the user's while an agent says it again.
-    """
-    archives = [ref for ref in books if ref.is_archive]
-    said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
-    if not (archives and said):
-        return []
-    used = next(book for ref, book in books.items() if not ref.shelf)
-    gone = frozenset[str]().union(*(book.forgotten_ids for book in books.values()))
-    gone |= find_superseded(entry for book in books.values() for entry in book.entries)
-    gone |= {entry.id for entry in used.entries}
-    return [
-        (ref, old.id)
-        for ref in archives
-        for old in books[ref].active_entries
-        if (again := said.get(normalize_text(old.body)))
-        and again.at > find_last_mention(old)
-        and not old.done
-        and can_supersede(again.trust, old.trust)
-        and gone.isdisjoint((old.id, *list_ids_to_forget(used.scope, used.kind, old)))
-        and not list_overruling(used, old)
-    ]
-
-
-def _find_changes_of_mind(books: Mapping[BookRef, Book], drafts: Sequence[_Draft]) -> set[str]:
-    """Return the normalized texts that are said again after what overruled them in an archive: they are news."""
-    used = next((book for ref, book in books.items() if not ref.shelf), None)
-    said = {normalize_text(entry.body): entry for one, entry in drafts if is_learned(entry) and not one.pending}
-    archived = (old for ref, book in books.items() if ref.is_archive for old in book.active_entries)
-    pairs = ((said.get(normalize_text(old.body)), list_overruling(used, old) if used else []) for old in archived)
-    return {
-        normalize_text(again.body)
-        for again, newer in pairs
-        if again and newer and all(again.at > one.at and can_supersede(again.trust, one.trust) for one in newer)
-    }
 
 
 def _take_free_id(admission: policy.Admission, entry: Entry, books: Iterable[Book]) -> Entry:
