@@ -104,11 +104,12 @@ def _find_error(payload: "dict[str, Any]") -> str:
 def _has_failed(text: str) -> bool:
     """Return whether an output says that its command ended with another code than 0."""
     lowered = text.lower()
-    # A harness's own line says more than what was printed: the first one, else the last that is such.
-    lines = [line for line in lowered.strip().split("\n") if line.startswith(_EXIT_LINES)]
-    if lines:
-        own = lines[0] if lowered.strip().startswith(_EXIT_LINES) else lines[-1]
-        return next(own[len(mark) :] for mark in _EXIT_LINES if own.startswith(mark))[:1] in tuple("123456789")
+    # A harness's own line says more than what was printed: one at the beginning or before the output, else the last.
+    lines = lowered.strip().split("\n")
+    head = next((place for place, line in enumerate(lines) if line.startswith("output:")), 1)
+    codes = [line for line in (*lines[head:], *lines[:head]) if line.startswith(_EXIT_LINES)]
+    if codes:
+        return codes[-1].partition("code")[2].lstrip(": ")[:1] in tuple("123456789")
     for mark in ("exit code: ", "exit code ", "exited with code "):
         rest = lowered[at + len(mark) :] if (at := lowered.rfind(mark)) >= 0 else ""
         if rest[:1] in tuple("123456789"):

@@ -100,7 +100,7 @@ class Books:
         entries = [book_edits.select_overruled(entry, every) for entry in every if entry.id == identifier]
         for ref, book in shelves.items():
             if identifier in book.forgotten_ids or any(entry.id == identifier for entry in book.entries):
-                self.write_merged(ref, book, book_edits.forget(book, identifier))
+                self.write_merged(ref, book, book_edits.forget(book, identifier, others=every))
             else:
                 self.write_merged(ref, book, reduce(book_edits.inherit, entries, book))
         if not (entries or any(identifier in book.forgotten_ids for book in shelves.values())):

@@ -40,11 +40,13 @@ _MIN_REVIEW = 3  # sentences
 _DONE_SIGNS = ("✅", "✔", "☑", "~~")
 # An item that says that there is none.
 _IS_NONE = re.compile(
-    r"\W*(?:(?:none|nothing|n/a|nada|rien|nichts|keine)"
-    r"(?: (?:else|left|more|further|is|remains?|needed)\b|\s*[.,;:!—–]|$)|"
+    r"\W*(?:none\b(?! of\b)|n/a\b|(?:nothing|nada|rien|nichts|keine)\b(?=\s*[.,;:!—–]|$|"
+    r" (?:else|left|more|further|remains?|needed|to|pending|blocking|outstanding|open|for now|at|mehr|offen|zu|a|"
+    r"de plus|weiter\w*|mas|por|pend\w*|is (?:left|needed|missing|open|pending))\b)|"
     r"no (?:further|more|other|open|remaining)\b|kein\w* (?:weiter|offen|mehr)\w*|"
     r"aucune? \w+ (?:restant|en attente|ouvert)|ningun\w* \w+ (?:pendient|abiert|mas\b)|"
-    r"nenhuma? \w+ (?:pendent|restant|abert)|なし|特にあり|無|无|没有)"
+    r"nenhuma? \w+ (?:pendent|restant|abert)|なし|特にあり|"
+    r"(?:無|无|没有)(?=[\s。．.,，、;；:：!！]|$|其他|其它|更多|剩余|待))"
 )
 _MIN_LISTED = 2  # words beside the code of an item
 _RARE, _OFTEN, _VERY_OFTEN = 0.7, 1.6, 2.6  # of words in a session
@@ -157,7 +159,7 @@ def _read_turn(turn: Turn, place: int) -> Iterator[Utterance]:
 
 def _is_listed(sentence: Sentence) -> bool:
     """Return whether an item stands in a list that an agent leads into by the name of what is left to do."""
-    is_done = sentence.text.startswith(_DONE_SIGNS)
+    is_done = sentence.text.lstrip("*_( ").startswith(_DONE_SIGNS)
     if is_done or len(tokenize_folded(sentence.folded)) < _MIN_LISTED or _IS_NONE.match(sentence.folded):
         return False
     lead = fold_without_emphasis(sentence.lead).rstrip(" :：")

@@ -127,17 +127,21 @@ def _find_spans(line: str, start: int) -> Iterator[tuple[int, int]]:
 def _prose_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of prose, items of a list with the line that leads into it."""
     lines = text.splitlines()
-    blocks, lead = _BlockTracker(), ""
+    blocks, lead, inner = _BlockTracker(), "", ""
     for number, line in enumerate(lines):
         if blocks.is_inside(line) or not line.strip():
             continue
         following = lines[number + 1] if number + 1 < len(lines) else ""
         is_rule, is_underlined = _RULE.match(line), _RULE.match(following)
         is_prose = not is_underlined and _is_prose(line)
+        is_indented, is_item, is_open = line[:1].isspace(), _LISTED.match(line), line.endswith((":", "："))
+        if not is_indented:  # an item may lead into a list of its own
+            inner = line[is_item.end() :] if is_item and is_open and len(line) <= _MAX_LEAD else ""
         if is_prose:
-            yield line, lead
-        is_listed = _LISTED.match(line) or line[:1].isspace()  # what is indented goes on with an item
-        if not is_rule and (is_underlined or _LEAD.match(line) or (not is_listed and line.endswith((":", "：")))):
+            yield line, (is_indented and inner) or lead
+        is_listed = is_item or is_indented  # what is indented goes on with an item
+        leads = is_open and not is_item and (not is_indented or not lead)
+        if not is_rule and (is_underlined or _LEAD.match(line) or leads):
             lead = line if len(line) <= _MAX_LEAD else ""
         elif (is_rule and not lines[number - 1].strip()) or (is_prose and not is_listed):
             lead = ""

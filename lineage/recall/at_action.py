@@ -20,10 +20,9 @@ _MAX_CHARS = 800
 _READ_CHARS = 20_000  # of a command, and of either end of an error's output
 _PARTS = re.compile(r"&&|\|\|?|;|\n|\$\(|[()`]")
 # What a commit, a pull request or a terminal is told. Other quotations may be run: `ssh host 'make test'`.
-_TOLD = re.compile(
-    r"((?<!\S)(?:-\w{0,8}m|-[bt]|--(?:message|title|body|notes)|echo|printf)[ =]\s*)"
-    r"(\"\$\(cat <<-?'?(\w+)'?\n(?:.*\n)*?\s*\3\s*\)\"|'[^']*'|\"(?:\\.|[^\"\\])*\")"
-)
+_SAID = r"(\"\$\(cat <<-?'?(\w+)'?\n(?:.*\n)*?[ \t]*\3\s*\)\"|'[^']*'|\"(?:\\.|[^\"\\])*\")"
+_TOLD = re.compile(rf"((?<!\S)(?:-\w{{0,8}}m|--(?:message|title|body|notes)|echo|printf)[ =]\s*){_SAID}")
+_TOLD_A_FORGE = re.compile(rf"((?<!\S)-[bt] \s*){_SAID}")
 _ASSIGNMENT = re.compile(r"\w+=\S*")
 _RUNNERS = (
     ("sudo",), ("env",), ("time",), ("nohup",), ("!",), ("{",), ("npx",), ("uv", "run"), ("poetry", "run"),
@@ -135,7 +134,10 @@ def _normalize(command: str) -> str:
     ['git commit -m "fix pytest is green"', 'echo "', 'make lint', '"']
     """
     lines = []
-    for part in _PARTS.split(_TOLD.sub(_join_told, command)):
+    command = _TOLD.sub(_join_told, command)
+    if command.startswith(("gh ", "glab ")) or " gh " in command:
+        command = _TOLD_A_FORGE.sub(_join_told, command)
+    for part in _PARTS.split(command):
         words = part.split()
         while words and (_ASSIGNMENT.fullmatch(words[0]) or (words[0],) in _RUNNERS or tuple(words[:2]) in _RUNNERS):
             del words[: 2 if tuple(words[:2]) in _RUNNERS else 1]

@@ -99,6 +99,7 @@ def test_a_lesson_is_told_at_its_file_once_a_session(root: Path, demo: Path, act
         ("echo don\\'t && alembic upgrade head && echo won\\'t", True),
         ("git commit -m \"$(cat <<'EOF'\nFix it\n\nalembic upgrade works now\nEOF\n)\"", False),
         ("gh pr create -t 'fix' -b 'fix it; alembic upgrade head works'", False),
+        ("ssh web1 -t 'cd /app && alembic upgrade head'", True),
         ("ssh prod 'cd /srv && alembic upgrade head'", True),
         ('docker exec app sh -c "cd /app && alembic upgrade head"', True),
         ("cat > n.md <<EOF\nDon't panic\nEOF\nalembic upgrade head && echo 'ok'", True),
@@ -118,6 +119,9 @@ def test_a_command_that_went_well_has_not_failed_whatever_it_printed(act: Act) -
     for printed in (f"Exit code: 0{head}{output}\nexit code: 1 of the job", f"{output}\nexit code: 2\nExit code: 0"):
         assert act(**result, tool_response=printed) == ""
     failed = [f"{begin} 1{head}{output}\nexit code: 0" for begin in ("Exit code:", "Process exited with code")]
+    chunk = "Chunk ID: 1\nWall time: 2 s\nProcess exited with code"
+    assert act(**result, tool_response=f"{chunk} 0{head}{output}\nexit code: 1 of job") == ""
+    failed.append(f"{chunk} 1{head}{output}\nexit code: 0")
     for number, printed in enumerate(failed):
         assert "case-sensitive" in act(**result, session_id=f"s-4{number}", tool_response=printed)
     assert "case-sensitive" in act(**result, tool_response={"exit_code": 1, "output": output})

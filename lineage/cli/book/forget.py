@@ -43,7 +43,8 @@ def forget(root: Path, entry_id: str, as_json: bool) -> int:
         print_text(f"    {build_return_command(place)}", folds=False)
         if tokens := _list_speakers(place.entry):
             print_text("  what said it stays, and can be found and quoted; to have nothing of it:")
-            print_text(f"    lineage remove {' '.join(tokens)}", folds=False)
+            for token in tokens:
+                print_text(f"    lineage remove {token}", folds=False)
     return 0
 
 

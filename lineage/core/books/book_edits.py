@@ -115,16 +115,17 @@ def pin(book: Book, identifier: str, now: str, *, is_pinned: bool = True) -> Boo
     return _update_entry(book, identifier, lambda entry: entry._replace(pinned=is_pinned), now)
 
 
-def forget(book: Book, identifier: str, moved_to: str = "") -> Book:
+def forget(book: Book, identifier: str, moved_to: str = "", others: Iterable[Entry] = ()) -> Book:
     """Replace an entry and its copies with a tombstone, for good. Raises as `find_part` does.
 
     The tombstone of one that moved names its id in the other book: it is kept from coming back, and not forgotten.
-    What superseded it supersedes what it did: the oldest of three statements doesn't come into use again.
+    What superseded it supersedes what it did: the oldest of three statements doesn't come into use again. `others` are
+    the entries of the other shelves.
     """
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book
-    forgotten = select_overruled(find_entry(book, identifier), book.entries)
+    forgotten = select_overruled(find_entry(book, identifier), [*others, *book.entries])
     tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier, moved_to)]
     parts: list[BookPart] = []
     for part in book.parts:

@@ -27,7 +27,7 @@ def resolve_subject(text: str, folder: str, project_keys: Sequence[str]) -> str:
     sort, name = split_subject(subject)
     if not subject and expand_home(line).is_absolute():  # it may be short enough below the root
         sort, name = FILE, line
-    is_sorted = subject != "" and line.lower().startswith(f"{sort}:")
+    is_sorted = subject != "" and line.strip("` ").startswith(f"{sort}:")
     named = expand_home(name.replace("\\", "/"))
     path = Path(folder, named)
     is_there, is_folder = _look(path) if name and (sort == FILE or not is_sorted) else (False, False)

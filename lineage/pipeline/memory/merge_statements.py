@@ -84,7 +84,8 @@ def add_statements(book: Book, entries: Sequence[Entry]) -> tuple[Book, list[Ent
             now[same.id] = add_sighting(same, entry)
             continue
         if same:  # the user's words: they overrule what an agent's did
-            names = tuple(dict.fromkeys((*entry.supersedes, *same.supersedes)))
+            overruled = book_edits.select_overruled(same, now.values()).supersedes
+            names = tuple(dict.fromkeys((*entry.supersedes, *overruled)))
             now[entry.id] = add_sighting(entry, now.pop(same.id))._replace(supersedes=names)
         else:
             now[entry.id] = entry

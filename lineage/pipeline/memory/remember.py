@@ -153,13 +153,13 @@ def _resolve_subjects(ws: Workspace, memo: Memo, scope: str) -> tuple[str, ...]:
     if not memo.about:
         return ()
     place, own = memo.project or "", memo.folder or ""
-    if not is_absolute(place) and scope.startswith("project/"):
+    if not place and memo.scope is None:
+        place = own
+    elif not is_absolute(place) and scope.startswith("project/"):
         with tolerate_outage(ws):
             place = locate_scopes(ws).get(scope, place)
-    elif not place and memo.scope is None:
-        place = own
     keys = [place] if is_repository(place) else list_project_keys(place) if is_absolute(place) else []
-    is_at_home = not keys or not {*keys}.isdisjoint(list_project_keys(own))
+    is_at_home = (not keys and not scope.startswith("project/")) or not {*keys}.isdisjoint(list_project_keys(own))
     folder = own if is_at_home else place if is_absolute(place) else ""
     return tuple(resolve_subject(text, folder, keys) for text in memo.about)
 

@@ -25,11 +25,13 @@ def find_said_again(books: Mapping[BookRef, Book], learned: Sequence[Entry]) -> 
     gone = frozenset[str]().union(*(book.forgotten_ids for book in books.values()))
     gone |= find_superseded(entry for book in books.values() for entry in book.entries)
     gone |= {entry.id for entry in used.entries}
+    held = {normalize_text(one.body) for one in used.active_entries}
     return [
         (ref, old.id)
         for ref, old, again in pairs
         if again.at > find_last_mention(old)
         and not old.done
+        and normalize_text(old.body) not in held
         and can_supersede(again.trust, old.trust)
         and gone.isdisjoint((old.id, *list_ids_to_forget(used.scope, used.kind, old)))
         and not list_overruling(used, old)

@@ -7,7 +7,7 @@ result names its book.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from lineage.core.base import naming
 from lineage.core.base.book_paths import BOOKS, PENDING, BookRef, parse_book_path, session_scope
@@ -71,36 +71,45 @@ def forget_session_entries(ws: Workspace, token: str) -> None:
     """Forget a session's entries in other books, and index all books that held one."""
     refs = {BookRef(scope, kind) for scope, kind in ws.index.find_books_of_sessions([token])}
     for ref, book in _other_books(ws, token):
-        _keep_overruled(ws, ref, book, token)  # first: a run that is cut off finds the entries, and does it again
-        ws.documents.books.update(ref.scope, ref.kind, lambda book: remove_session(book, token), ref.shelf)
+        # First: a run that is cut off finds the entries, and does it again.
+        others = _keep_overruled(ws, ref, book, token)
+        remove = partial(remove_session, token=token, others=others)
+        ws.documents.books.update(ref.scope, ref.kind, remove, ref.shelf)
         refs.add(ref)
     index_books(ws, sorted(refs))
 
 
-def _keep_overruled(ws: Workspace, ref: BookRef, book: Book, token: str) -> None:
-    """Let the other shelves of a book supersede what a session's entries in it did, and what becomes another's."""
+def _keep_overruled(ws: Workspace, ref: BookRef, book: Book, token: str) -> list[Entry]:
+    """Let the other shelves of a book supersede what a session's entries in it did, and what becomes another's.
+
+    Return the entries of all shelves, if any of the session's superseded something.
+    """
     removable = [(entry, take_over(entry, token)) for entry in _list_removable(book, token)]
     renamed = {entry.id: left.id for entry, left in removable if left and left.id != entry.id}
     gone = [entry for entry, left in removable if not left and entry.supersedes]
     if not (renamed or gone):
-        return
+        return []
     shelves = {shelf: ws.documents.books.read(shelf) for shelf in ws.documents.books.list_shelves(ref.scope, ref.kind)}
     every = [entry for one in shelves.values() for entry in one.entries]
     overruling = [book_edits.select_overruled(entry, every) for entry in gone]
     for shelf, known in shelves.items():
         changed = book_edits.add_successors(reduce(book_edits.inherit, overruling, known), renamed)
         ws.documents.books.write_merged(shelf, known, changed)
+    return every
 
 
-def remove_session(book: Book, token: str) -> Book:
-    """Return the book with the session's entries forgotten; those that others said too are theirs, under their ids."""
+def remove_session(book: Book, token: str, others: Iterable[Entry] = ()) -> Book:
+    """Return the book with the session's entries forgotten; those that others said too are theirs, under their ids.
+
+    `others` are the entries of the book's other shelves.
+    """
     taken_over = {entry.id: take_over(entry, token) for entry in _list_removable(book, token)}
     for name, left in taken_over.items():
         if left and left.id == name:
             book = book_edits.replace_entry(book, left)
             continue
         book = book_edits.add_successors(book, {name: left.id}) if left else book
-        book = book_edits.forget(book, name)
+        book = book_edits.forget(book, name, others=others)
         book = append_parts(book, make_entry_part(book, left)) if left else book
     return book
 

@@ -242,6 +242,8 @@ def test_what_a_newer_word_overrules_or_an_agent_says_of_the_user_s_stays_archiv
     assert bodies(ws) == [new]
     say_again(ws, old, role="user")  # the last word is news, as in a book without an archive
     assert bodies(ws) == [new, old]
+    say_again(ws, old, role="user")
+    assert bodies(ws) == [new, old]
 
 
 def test_what_was_forgotten_or_is_in_use_in_other_words_stays_archived(ws: Workspace) -> None:
@@ -272,6 +274,20 @@ def test_the_oldest_of_three_stays_overruled_where_the_middle_one_is_archived(ws
     books.forget_entry(ws, second.id)
     (left,) = ws.documents.books.read(BookRef("project/demo", "decision")).entries
     assert left.supersedes == (second.id, first.id)
+
+
+def test_a_link_without_effect_to_an_archived_word_of_the_user_s_is_not_handed_on(ws: Workspace) -> None:
+    place = BookRef("project/demo", "decision")
+    user_s = new_entry(*place[:2], "One thing.", at=NOW, source=MANUAL)
+    ws.documents.books.add(*place[:2], user_s)
+    ws.documents.books.roll_over(*place[:2], Cap(0, 0))
+    derived = new_entry(*place[:2], "Two things.", at=NOW, source=ASSISTANT_TURN, supersedes=(user_s.id,))
+    newest = new_entry(*place[:2], "Three.", at=NOW, source=MANUAL, supersedes=(derived.id,))
+    parts = (make_entry_part(new_book(*place[:2]), one) for one in (derived, newest))
+    ws.documents.books.update(*place[:2], lambda book: append_parts(book, *parts))
+    books.forget_entry(ws, derived.id)
+    (left,) = ws.documents.books.read(place).entries
+    assert left.supersedes == (derived.id,)
 
 
 def test_every_entry_is_shelved_also_where_it_was_there_already(ws: Workspace) -> None:

@@ -252,6 +252,16 @@ def test_a_decision_that_amends_a_rule_follows_it_into_its_book(ws: Workspace) -
     assert len(ws.documents.books.get(BOOK.scope, "lesson").entries) == 1
 
 
+def test_the_user_s_repeating_of_an_agent_s_words_overrules_no_words_of_the_user_s(ws: Workspace) -> None:
+    say(ws, 1, "We use npm for the web app.", "assistant")
+    say(ws, 2, "We use pnpm for the web app, no longer npm.", "assistant")
+    (old, _) = ws.documents.books.read(BOOK).entries
+    books.edit_entry(ws, old.id, "The docs site builds with yarn.")
+    assert len(ws.documents.books.read(BOOK).active_entries) == 2
+    say(ws, 3, "We use pnpm for the web app, no longer npm.", "user")
+    assert len(ws.documents.books.read(BOOK).active_entries) == 2
+
+
 def test_what_was_overruled_stays_so_where_its_first_speaker_is_removed(ws: Workspace) -> None:
     say(ws, 1, "We use npm for the web app.", "assistant")
     say(ws, 2, "We use npm for the web app!", "assistant")
