@@ -56,7 +56,7 @@ def find_subfolder(folder: str | None) -> str:
         return ""
 
 
-def locate_file(path: str, folder: str, project_keys: "Sequence[str]") -> "tuple[str, list[str]]":
+def locate_in_project(path: str, folder: str, project_keys: "Sequence[str]") -> "tuple[str, list[str]]":
     """Return the path of a file below the root of its project, and that project's keys.
 
     `folder` is one of the project with `project_keys`, which may have no repository. The file needn't be there.

@@ -28,7 +28,7 @@ _MAX_NOTE = 1 << 13
 
 def build_action(payload: "dict[str, Any]", project_keys: "Sequence[str]") -> "Action | None":
     """Return the action that a payload tells of, None for none; of files those of one project."""
-    from lineage.projects import locate_file
+    from lineage.projects import locate_in_project
     from lineage.recall.at_action import Action
 
     folder, given = find_field(payload, "cwd"), _as_object(payload.get("tool_input", payload.get("toolArgs")))
@@ -40,7 +40,7 @@ def build_action(payload: "dict[str, Any]", project_keys: "Sequence[str]") -> "A
     for name in named[:_MAX_FILES]:
         path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
         if os.path.isabs(path):
-            place, its_keys = locate_file(path, folder, project_keys)
+            place, its_keys = locate_in_project(path, folder, project_keys)
             places.setdefault(tuple(its_keys), []).append(place)
     keys = tuple(project_keys) if tuple(project_keys) in places or not places else next(iter(places))
     paths, error = places.get(keys, []), _find_error(payload)

@@ -182,13 +182,13 @@ def _choose(
         elif one.row.kind != PASSAGE and any(other.says(one, connection) for other in passages):
             one.verdict = "a passage says it"
     # What was given before is the best all the same: nothing that was too much worse then is given now.
-    open_ones = [one for one in candidates if one.verdict in ("others say more", _GIVEN_BEFORE)]
-    found = sorted(one for number, row in enumerate(open_ones) for one in _rank_sentences(number, row, floor))
+    compared = [one for one in candidates if one.verdict in ("others say more", _GIVEN_BEFORE)]
+    found = sorted(one for number, row in enumerate(compared) for one in _rank_sentences(number, row, floor))
     left, chosen, texts = MAX_CHARS, dict[int, set[int]](), {"  "}  # a line without a word says nothing
     least = -math.inf
     while found and found[-1][0] >= least:
         rank, number, place, sentence = found.pop()
-        one = open_ones[-number]
+        one = compared[-number]
         if one.verdict == _GIVEN_BEFORE:
             least = max(least, rank - worse)
             continue
@@ -203,7 +203,7 @@ def _choose(
         chosen.setdefault(-number, set()).add(-place)
         left -= sentence.length
         texts.add(text)
-    return [_build_item(open_ones[number], places) for number, places in chosen.items()]
+    return [_build_item(compared[number], places) for number, places in chosen.items()]
 
 
 def _rank_sentences(number: int, one: ConsideredRow, floor: Floor) -> "Iterator[tuple[float, int, int, FoundSentence]]":

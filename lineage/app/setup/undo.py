@@ -81,8 +81,9 @@ def undo_setup(option: str | None, *, with_memory: bool = False) -> UndoResult:
             return result
         _require_named(journal, option)
         result.workspace = journal.workspace
-        untouched = {name for name, file in journal.files.items() if _is_as_written(file, Path(name))}
-        undone = {name for name, file in journal.files.items() if _read_or_none(Path(name)) == file.data}
+        found = {name: _read_or_none(Path(name)) for name in journal.files}
+        untouched = {name for name, file in journal.files.items() if _is_as_written(file, found[name])}
+        undone = {name for name, file in journal.files.items() if found[name] == file.data}
         for name, argv in journal.harnesses.items():
             _disconnect(journal, name, argv, result)
         for name, file in journal.files.items():
@@ -107,7 +108,9 @@ def describe_undo(journal: SetupJournal, *, with_memory: bool = False) -> list[s
     ]
     for name, file in journal.files.items():
         verb = "remove" if file.data is None else "restore"
-        lines.append(f"{verb if _is_as_written(file, Path(name)) else 'take what is of lineage out of'} {name}")
+        lines.append(
+            f"{verb if _is_as_written(file, _read_or_none(Path(name))) else 'take what is of lineage out of'} {name}"
+        )
     if resolve_workspace_root(journal.workspace).exists():
         verb = "remove" if with_memory and can_remove_memory(journal) else "keep"
         reason = f": {_explain_kept(journal)}" if with_memory and verb == "keep" else ""
@@ -155,8 +158,7 @@ def _read_or_none(path: Path) -> bytes | None:
         return None
 
 
-def _is_as_written(file: FileBefore, path: Path) -> bool:
-    data = _read_or_none(path)
+def _is_as_written(file: FileBefore, data: bytes | None) -> bool:
     return (None if data is None else compute_digest(data)) == file.after
 
 

@@ -3,7 +3,7 @@
 Entries beyond a book's cap roll over into an archive, word for word.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from lineage.core.base.book_paths import GLOBAL
@@ -125,12 +125,12 @@ def forget(book: Book, identifier: str, moved_to: str = "", others: Iterable[Ent
     is_present = any(entry.id == identifier for entry in book.entries)
     if not is_present and identifier in book.forgotten_ids:
         return book
-    forgotten = select_overruled(find_entry(book, identifier), [*others, *book.entries])
+    book = inherit(book, select_overruled(find_entry(book, identifier), [*others, *book.entries]))
     tombstones = [] if identifier in book.forgotten_ids else [make_tombstone_part(book, identifier, moved_to)]
     parts: list[BookPart] = []
     for part in book.parts:
         if not _is_entry(part, identifier):
-            parts.append(_inherit(book, part, forgotten))
+            parts.append(part)
         elif tombstones:  # the first copy leaves the tombstone
             parts.append(tombstones.pop())
     return with_parts(book, parts)
@@ -145,32 +145,28 @@ def select_overruled(entry: Entry, others: Iterable[Entry]) -> Entry:
 
 def add_successors(book: Book, renamed: Mapping[str, str]) -> Book:
     """Let what supersedes an entry supersede it under its new id, too."""
-    parts = []
-    for part in book.parts:
-        entry = part.entry
-        names = [renamed[name] for name in entry.supersedes if name in renamed] if entry and part.is_complete else []
-        new = [name for name in names if entry and name not in entry.supersedes]
-        parts.append(
-            make_entry_part(book, entry._replace(supersedes=(*entry.supersedes, *new))) if entry and new else part
-        )
-    return book if tuple(parts) == book.parts else with_parts(book, parts)
+    return _add_links(book, lambda entry: [renamed[name] for name in entry.supersedes if name in renamed])
 
 
 def inherit(book: Book, older: Entry) -> Book:
-    """Let what superseded an entry of another shelf supersede what that one did: it goes."""
-    parts = tuple(_inherit(book, part, older) for part in book.parts)
-    return book if parts == book.parts else with_parts(book, parts)
+    """Let what superseded an entry supersede what that one did: it goes."""
+
+    def find_inherited(entry: Entry) -> Sequence[str]:
+        is_newer = older.id in entry.supersedes and can_supersede(entry.trust, older.trust)
+        return older.supersedes if is_newer else ()
+
+    return _add_links(book, find_inherited)
 
 
-def _inherit(book: Book, part: BookPart, older: Entry) -> BookPart:
-    """Return the part with what an older entry supersedes, if its own supersedes that one."""
-    entry = part.entry
-    if entry is None or not part.is_complete or older.id not in entry.supersedes:
-        return part
-    inherited = [name for name in older.supersedes if name not in (*entry.supersedes, entry.id)]
-    if not (inherited and can_supersede(entry.trust, older.trust)):
-        return part
-    return make_entry_part(book, entry._replace(supersedes=(*entry.supersedes, *inherited)))
+def _add_links(book: Book, find_more: Callable[[Entry], Sequence[str]]) -> Book:
+    """Let each entry supersede what is found for it, too."""
+    parts = []
+    for part in book.parts:
+        entry = part.entry if part.is_complete else None
+        new = [name for name in find_more(entry) if name not in (*entry.supersedes, entry.id)] if entry else []
+        linked = entry._replace(supersedes=(*entry.supersedes, *dict.fromkeys(new))) if entry and new else None
+        parts.append(make_entry_part(book, linked) if linked else part)
+    return book if tuple(parts) == book.parts else with_parts(book, parts)
 
 
 def confirm(pending: Book, book: Book, identifier: str, now: str) -> tuple[Book, Book]:

@@ -75,8 +75,7 @@ def write_sightings(entry: Entry, sightings: tuple[Sighting, ...]) -> Entry:
         }
         for one in listed
     ]
-    rest = tuple(item for item in entry.more if item[0] != SEEN)
-    return entry._replace(more=(*rest, *(((SEEN, json.dumps(values)),) if values else ())))
+    return _set_key(entry, SEEN, json.dumps(values) if values else "")
 
 
 def add_sighting(entry: Entry, other: Entry) -> Entry:
@@ -95,12 +94,8 @@ def merge_sightings(entry: Entry, old: Entry, mine: Entry, yours: Entry) -> Entr
 
 def choose_mention(entry: Entry, mine: Entry, yours: Entry) -> Entry:
     """Return the entry with the later mention of two sides, if both have one."""
-    values = [dict(side.more).get(MENTIONED) for side in (mine, yours)]
-    if not all(values):
-        return entry
-    later = max((mine, yours), key=lambda side: (_read_mention(side), dict(side.more)[MENTIONED]))
-    rest = tuple(item for item in entry.more if item[0] != MENTIONED)
-    return entry._replace(more=(*rest, (MENTIONED, dict(later.more)[MENTIONED])))
+    mentions = [(_read_mention(side), value) for side in (mine, yours) if (value := dict(side.more).get(MENTIONED))]
+    return _set_key(entry, MENTIONED, max(mentions)[1]) if len(mentions) > 1 else entry
 
 
 def take_over(entry: Entry, token: str) -> Entry | None:
@@ -118,16 +113,20 @@ def take_over(entry: Entry, token: str) -> Entry | None:
 
 def close_task(entry: Entry, at: str, origin: str) -> Entry:
     """Return a task as done by a session. Its comment links the session under `closed`."""
-    closed = (CLOSED, json.dumps({"at": at, "from": origin}))
-    return set_done(entry, True)._replace(more=(*(item for item in entry.more if item[0] != CLOSED), closed))
+    return _set_key(set_done(entry, True), CLOSED, json.dumps({"at": at, "from": origin}))
 
 
 def mention_task(entry: Entry, at: str, origin: str) -> Entry:
     """Return a task as one that a session spoke of. Its comment links the last such session under `mentioned`."""
     if at <= find_last_mention(entry):
         return entry
-    mentioned = (MENTIONED, json.dumps({"at": at, "from": origin}))
-    return entry._replace(more=(*(item for item in entry.more if item[0] != MENTIONED), mentioned))
+    return _set_key(entry, MENTIONED, json.dumps({"at": at, "from": origin}))
+
+
+def _set_key(entry: Entry, key: str, value: str) -> Entry:
+    """Return the entry with a further key, the last one, as JSON; without it for ""."""
+    rest = tuple(item for item in entry.more if item[0] != key)
+    return entry._replace(more=(*rest, (key, value)) if value else rest)
 
 
 def reopen_task(entry: Entry, token: str) -> Entry:

@@ -12,7 +12,7 @@ from lineage.core.base.about import FILE, build_subject, classify_subject, split
 from lineage.core.base.links import to_one_line
 from lineage.core.base.project import is_absolute, normalize_subfolder
 from lineage.errors import InvalidInput
-from lineage.projects import has_repository, locate_file
+from lineage.projects import has_repository, locate_in_project
 from lineage.workspace.paths import expand_home
 
 
@@ -59,7 +59,7 @@ def _normalize(name: str) -> str:
 def _locate_below(path: Path, folder: str, project_keys: Sequence[str], *, is_folder: bool) -> str:
     """Return the path of a file or a folder below the root of its project."""
     inside = os.path.normpath(path / "_" if is_folder else path)  # a folder is known by what lies in it
-    below, keys = locate_file(inside, folder, project_keys)
+    below, keys = locate_in_project(inside, folder, project_keys)
     is_of_project = not {*project_keys}.isdisjoint(keys) if project_keys else has_repository(_find_parent(Path(inside)))
     if not is_of_project:
         problem = f"{str(path)[:80]!r} is no file of {'the' if project_keys else 'a'} project"

@@ -1,6 +1,6 @@
 """A memo is bound to the very file that is meant, by its path below the root of the project.
 
-The guards: the walk to a folder that is there in `locate_file`, `isdisjoint` and the name inside a folder in
+The guards: the walk to a folder that is there in `locate_in_project`, `isdisjoint` and the name inside a folder in
 `_locate_below`, the slash, `_look` and `is_sorted` in `resolve_subject`.
 """
 
